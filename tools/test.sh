@@ -9,7 +9,7 @@
 #                compare 20 samples of each op's gradients, not two, round all
 #                2^32 floats to 16 bit, add up 10^9 numbers, and train 2,000
 #                random deep graphs for a step (hours)
-#   --filter     run what matches, and build only what that takes: paths below
+#   --filter     run what matches, and build only what is needed: paths below
 #                test/ (tools/mpc/train) and programs (mpc-npz-test)
 #   --op         run all tests of an ONNX op (Gather) or of an op of the train
 #                dialect (train.matmul), wherever they are: lit tests, rows of

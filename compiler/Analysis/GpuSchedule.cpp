@@ -26,8 +26,8 @@ static constexpr int64_t kMaxThreads = 1024;
 static constexpr int64_t kFullGpu = 132 * 1024;
 /// Vectors of a row that a thread holds at most, in registers.
 static constexpr int64_t kMaxVectors = 4;
-/// Registers of a multiprocessor; those of one thread, of which more would
-/// leave too few threads to wait for memory.
+/// Registers of a multiprocessor; those of one thread: more would leave too few
+/// threads to hide memory latency.
 static constexpr int64_t kRegisters = 65536, kMaxRegisters = 128;
 
 static int64_t bytesOf(Type element) {

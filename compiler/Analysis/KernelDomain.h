@@ -93,7 +93,7 @@ std::optional<KernelDomain>
 analyzeKernel(llvm::ArrayRef<mlir::linalg::GenericOp> ops,
               std::string *reason = nullptr);
 
-/// Where a kernel, a function of generics, goes on writing in the memory of an
+/// Where a kernel, a function of generics, continues in the memory of an
 /// argument, as `train.concat` does piece by piece: the number of the argument
 /// that result `result` continues.
 std::optional<unsigned> continuedArgument(mlir::func::FuncOp kernel,

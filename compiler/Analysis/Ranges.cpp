@@ -276,7 +276,7 @@ static TensorFacts carriedInto(Operation *op,
   if (endsConstants(op))
     return carried;
   bool floats = llvm::any_of(op->getOperands(), isFloat);
-  int halves = 0; // Two of which are more than f32 has.
+  int halves = 0; // Two exceed the range of f32.
   for (auto [operand, lattice] : llvm::zip(op->getOperands(), operands)) {
     if (floats ? !isFloat(operand) : getElementTypeOrSelf(operand).isInteger(1))
       continue;

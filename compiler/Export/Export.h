@@ -69,9 +69,10 @@ struct ExportOptions {
 /// (f16 and bf16 round to nearest even). Names are those of the `train.state`
 /// ops that importOnnx makes of the same file. What `states` does not name is
 /// kept, external data included. Of a model that brings its own training step
-/// the initializers of that may be named, too, so that it goes on from there.
-/// For a folder of ONNX Runtime's training artifacts the model for evaluation
-/// is written, without the loss and with its parameters as initializers.
+/// the initializers of that may be named, too, so that training continues from
+/// there. For a folder of ONNX Runtime's training artifacts the model for
+/// evaluation is written, without the loss and with its parameters as
+/// initializers.
 ///
 /// The file appears whole or not at all: it is written beside `outPath`, synced
 /// and renamed. `outPath` may be `originalPath`. Fails with a ModelFileError:

@@ -25,7 +25,7 @@ struct ImportOptions {
   std::map<std::string, int64_t> dims;
 
   /// Size of the batch dimension (`--batch=N`); 32 if the model leaves it open
-  /// and neither this nor `dims` says otherwise.
+  /// and neither this nor `dims` gives a size.
   std::optional<int64_t> batch;
 
   /// Regular expressions (POSIX extended, matching anywhere in the name) of
@@ -81,7 +81,7 @@ struct ImportResult {
   /// Why there is no module; the diagnostics have been emitted.
   ModelError error = ModelError::None;
 
-  /// What was decided for the user and should be said aloud, one line each:
+  /// Decisions made for the user that should be reported, one line each:
   /// "dimension 'N' is not bound: using 32".
   std::vector<std::string> notes;
 

@@ -8,8 +8,8 @@
 
 namespace mpc {
 
-/// What an import that goes on after nodes that fail finds out about a model.
-/// Why nodes failed is in the diagnostics.
+/// What an import finds out about a model if it continues after nodes that
+/// fail. Why nodes failed is in the diagnostics.
 struct ModelSurvey {
   /// An op that is not supported.
   struct Refusal {

@@ -15,7 +15,7 @@ namespace mpc::kernels {
 
 // A file with one line per choice: key, value and a checksum of both, between
 // tabs. Keys and values are printable text without tabs. One thread at a time;
-// processes may share the file, of which each sees a whole version.
+// processes may share the file; each sees a complete version.
 class Choices {
  public:
   // `folder` is made when something is kept. Empty: nothing outlives this.

@@ -295,6 +295,6 @@ LogicalResult Emitter::verifyPlaces(ArrayRef<SharedPlace> places,
       return emitError(loc, "internal error in ")
              << pass << ": result " << place.result << " of '" << func.getName()
              << "' takes the place of operand " << place.operand
-             << ", of which the code reads an element after it wrote there";
+             << ", but the code reads its elements after writing there";
   return success();
 }

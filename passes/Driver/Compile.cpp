@@ -324,7 +324,7 @@ private:
         " and ");
   }
 
-  /// Says once what is true of all devices, and of which the rest is.
+  /// Reports notes about all devices once, and names the device of the others.
   void takeNotesOfDevices() {
     for (const Device &device : devices)
       for (const std::string &note : device.notes) {

@@ -1,7 +1,7 @@
 //===- Examine.h - What keeps a model from being trained --------*- C++ -*-===//
 //
 // What `mpc doctor MODEL` calls: as much of a compilation as shows what a model
-// can get wrong, going on after failures.
+// can get wrong, continuing after failures.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_DRIVER_EXAMINE_H

@@ -1,6 +1,7 @@
 //===- Pipeline.h - From an ONNX file to a package --------------*- C++ -*-===//
 //
-// The entry point of the compiler library, which `mpc compile` and embedders call.
+// The entry point of the compiler library, which `mpc compile` and embedders
+// call.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_DRIVER_PIPELINE_H
@@ -23,7 +24,7 @@ namespace mpc {
 
 struct CompileResult {
   ModelError failure = ModelError::None; ///< Why there is no program.
-  std::vector<std::string> notes; ///< Decisions to say aloud, one line each.
+  std::vector<std::string> notes; ///< Decisions to report, one line each.
   std::string diagnostics;        ///< Lines about the model, each naming it.
   std::string error;  ///< What failed beside it, such as a file; else empty.
   std::string report; ///< Precision report of the first device, JSON.
@@ -39,8 +40,8 @@ struct CompileResult {
 };
 
 /// Compiles one model to a file or to memory. Prints nothing and names options,
-/// not flags (optionName): the caller shows notes, diagnostics and the error, in
-/// this order, so that the failure is read last.
+/// not flags (optionName): the caller shows notes, diagnostics and the error,
+/// in this order, so that the failure is read last.
 CompileResult compile(const CompileOptions &options);
 
 /// Names of the stages between import and package, in order: graph, grad,

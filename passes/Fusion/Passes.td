@@ -60,7 +60,7 @@ def DeriveTransposesPass : Pass<"mpc-derive-transposes", "::mlir::ModuleOp"> {
 def FoldSlicesToViewsPass : Pass<"mpc-fold-slices-to-views", "::mlir::func::FuncOp"> {
   let summary = "Make slices and concatenations of whole runs of memory views";
   let description = [{
-    A slice of which the elements lie side by side becomes `train.unpack`, a
+    A slice whose elements are adjacent becomes `train.unpack`, a
     concatenation along the outermost dimension `train.pack`, where each part
     begins at a multiple of the alignment of operands. Nothing is then copied
     that can be made in its place, and kernels that differed in an offset, as
@@ -99,7 +99,7 @@ def ComposeDataMovementPass : Pass<"mpc-compose-data-movement", "::mlir::func::F
     A slice, transpose or broadcast that only others read, and parts of a
     concatenation, leaves no tensor of its own: the heads of an attention are
     cut out of the product and put in order in one pass, and so are their
-    gradients. Arithmetic goes on reading in memory's order.
+    gradients. Arithmetic still reads in memory order.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }

@@ -27,7 +27,7 @@ using namespace mlir;
 using namespace mpc;
 using train::LossReduction;
 
-// What class losses ignore where nobody says otherwise; PyTorch's default.
+// The label that class losses ignore by default, as in PyTorch.
 static constexpr int64_t kIgnoredLabel = -100;
 
 /// The input of the model that each number of `value` is made of, one by one;
@@ -69,7 +69,7 @@ static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
   llvm_unreachable("all losses handled");
 }
 
-/// Sums everything that belongs to one of `samples`, of which dimension 0 holds
+/// Sums everything that belongs to one of `samples`, whose dimension 0 holds
 /// several rows each where a model of texts joined them.
 static Value sumPerSample(OpBuilder &builder, Location loc, Value value,
                           int64_t samples) {
@@ -409,8 +409,7 @@ struct AddLossPass
     if (labelSmoothing > 0)
       return emitUsageError(module.getLoc())
              << "option 'label-smoothing' does not apply: the model brings its "
-                "own "
-                "training step";
+                "own training step";
     func::FuncOp train = Program(module).entry(EntryRole::Train);
     func::FuncOp evaluate = Program(module).entry(EntryRole::Evaluate);
     LossChoice choice;

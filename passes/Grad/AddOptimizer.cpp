@@ -289,7 +289,7 @@ private:
   }
 
   /// Gradients within their limits. `factor`, if not null, makes true
-  /// gradients of those given, of which `norm` is the norm.
+  /// those given, whose norm is `norm`.
   Value buildClipping(OpBuilder &builder, Value gradients, Value norm,
                       Value factor) {
     Location loc = updateLoc();
@@ -316,7 +316,7 @@ private:
   /// Lets the average of the weights follow them, as
   /// torch.optim.swa_utils.get_ema_multi_avg_fn: a copy at first, then
   /// ema' = d ema + (1 - d) w. With a warm-up d is at most (1 + n) / (10 + n)
-  /// after n updates. It counts by itself: where training goes on from a
+  /// after n updates. It has its own counter: where training continues from a
   /// checkpoint without it, it begins there.
   void buildAverage(OpBuilder &builder, Value weights, const Packing &packing) {
     if (ema == 0)

@@ -193,7 +193,7 @@ InputUses::comparedWith(train::CompareOp compare, bool isTrue) const {
     std::optional<Path> path = pathTo(compare->getOperand(i), links);
     if (!number || *number == kNoLow || *number >= kNoHigh - 1 || !path)
       continue;
-    // Of `x < n` and `n <= x` those below n are on one side.
+    // Both `x < n` and `n <= x` separate the numbers below n.
     const bool isEqual = compare.getComparison() == train::Comparison::Equal;
     const bool orEqual =
         compare.getComparison() == train::Comparison::LessOrEqual;

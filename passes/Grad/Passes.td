@@ -61,7 +61,7 @@ def LimitIndicesPass : Pass<"mpc-limit-indices", "::mlir::ModuleOp"> {
     labels are computed otherwise. One out of range makes the result NaN, and the
     error message names these nodes.
 
-    An input of which only slices are indices gets the range that covers those
+    An input whose slices alone are indices gets the range that covers those
     of all slices; it gets none if another part of it is no index.
 
     Needs: `train` (`mpc-add-loss`). Leaves: no op changed.

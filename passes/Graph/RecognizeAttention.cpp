@@ -69,7 +69,7 @@ static SmallVector<T> elementsOf(Value value) {
   return {};
 }
 
-/// Returns true if `mask` is a constant of one matrix, the elements of which
+/// Returns true if `mask` is a constant of one matrix, whose elements
 /// satisfy `isRight(element, whether query i sees key j)`.
 template <typename T, typename Resource, typename Predicate>
 static bool isCausal(Value mask, int64_t queries, int64_t keys,

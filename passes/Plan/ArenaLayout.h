@@ -9,7 +9,7 @@
 
 namespace mpc {
 
-/// A region of which each part is needed from an instruction of its own until
+/// A region whose parts are each needed from their own instruction until
 /// `last`, that included. Parts that are not there yet leave their place to
 /// others.
 struct Lifetime {
@@ -30,7 +30,7 @@ struct Lifetime {
 
 /// Places regions, at multiples of kBufferAlignment, so that no two parts that
 /// are needed at the same time overlap: each into the smallest gap it fits, by
-/// several orders, of which the one that takes least counts. Returns the size
+/// several orders and takes the smallest layout. Returns the size
 /// of the memory.
 int64_t layOutArena(llvm::MutableArrayRef<Lifetime> regions);
 

@@ -122,7 +122,7 @@ void MemoryProof::expect(Location loc, const Twine &what, const Bytes &bytes,
     found += run->writer ? ", written by '" + nameOf(run->writer) + "'"
                          : ", there from the beginning";
   }
-  fail(loc, what + " is tensor " + Twine(held.number) + ", of which byte " +
+  fail(loc, what + " is tensor " + Twine(held.number) + "; its byte " +
                 Twine(*fault - held.base) + " should be byte " + Twine(*fault) +
                 " of the " + exec::stringifySpace(bytes.space) +
                 " memory, but " + found);
@@ -243,9 +243,9 @@ void MemoryProof::checkSharing(Operation *op, ArrayRef<Operand> operands,
         fail(op->getLoc(), what + "overlaps a part of operand " + Twine(other) +
                                ", which is read");
       else if (!mayShare(op, other, output - inputs))
-        fail(op->getLoc(), what + "takes the place of operand " + Twine(other) +
-                               ", of which the kernel may read an element "
-                               "after it wrote there");
+        fail(op->getLoc(),
+             what + "takes the place of operand " + Twine(other) +
+                 ", but the kernel may read its elements after writing there");
     }
 }
 

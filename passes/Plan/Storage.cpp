@@ -61,7 +61,7 @@ void StoragePlan::placeStates() {
   }
 }
 
-/// The operand in whose memory the kernel behind `value` goes on writing, as
+/// The operand in whose memory the kernel behind `value` continues writing, as
 /// `train.concat` does piece by piece; null for all other values.
 static Value continuedOperand(Value value, SymbolTable &symbols) {
   auto call = value.getDefiningOp<func::CallOp>();
@@ -73,7 +73,7 @@ static Value continuedOperand(Value value, SymbolTable &symbols) {
   return argument ? call.getOperand(*argument) : Value();
 }
 
-/// True if `root`, of which `value` is what begins at byte `inside`, is made by
+/// True if `root`, which contains `value` at byte `inside`, is made by
 /// a kernel that may write it to a place of the size of `value`.
 bool StoragePlan::canBeMadeFor(Value value, Value root, int64_t inside) const {
   Operation *def = root.getDefiningOp();
@@ -112,14 +112,14 @@ bool StoragePlan::mayReplace(OpResult result, OpOperand &use) const {
 }
 
 /// The value whose place the result of a kernel may take: an operand that is
-/// as large, that nothing reads later, and of which the kernel reads each
+/// as large, that nothing reads later, and whose elements the kernel reads each
 /// element before it writes there. Null if there is none.
 Value StoragePlan::replacedOperand(OpResult result) const {
   auto call = dyn_cast<func::CallOp>(result.getOwner());
   if (!call || continuedOperand(result, symbols))
     return {};
   auto type = cast<RankedTensorType>(result.getType());
-  // Memory that another result goes on in.
+  // Memory that another result continues in.
   llvm::SmallPtrSet<Value, 4> continued;
   for (Value other : call.getResults())
     if (Value operand = continuedOperand(other, symbols)) {

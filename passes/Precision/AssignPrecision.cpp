@@ -133,7 +133,7 @@ public:
   }
   /// kModulePathsAttr, which may be null.
   void setPaths(DictionaryAttr dictionary) { paths = dictionary; }
-  /// What is kept in f32 unless a rule says otherwise.
+  /// Ops kept in f32 unless a rule overrides it.
   void setResiduals(llvm::DenseSet<Operation *> ops) {
     residuals = std::move(ops);
   }
@@ -466,7 +466,7 @@ struct AssignPrecisionPass
     const double most = errorBudget * errorBudget;
     double error = errorAt(0);
     if (error > most) {
-      // By exponents, of which sixteenths tell apart what a profile can tell.
+      // By exponents, in steps of a sixteenth: a profile is no more exact.
       constexpr double kSteps = 16;
       int enough = 140 * kSteps, little = -20 * kSteps;
       while (enough - little > 1) {

@@ -41,7 +41,7 @@ static LogicalResult verifySignature(func::FuncOp func) {
   return success();
 }
 
-/// Weights that are kept in 16 bit, with what that leaves out; verifyMasters
+/// Weights that are kept in 16 bit, with their rounding errors; verifyMasters
 /// looks at them.
 static bool isOfMasters(train::StateOp state) {
   auto module = state->getParentOfType<ModuleOp>();
@@ -164,11 +164,10 @@ static LogicalResult verifyMixed(amp::PrecisionOpInterface op) {
     if (!element || op.isOperandPinned(i) || element.getWidth() == 8)
       continue;
     if (first && element != first)
-      return blame(
-          op->emitOpError("must read operands of one float type, but they "
-                          "are of ")
-              << first << " and " << element,
-          op, "mpc-assign-precision");
+      return blame(op->emitOpError(
+                       "must read operands of one float type, but they are of ")
+                       << first << " and " << element,
+                   op, "mpc-assign-precision");
     first = element;
   }
   return success();

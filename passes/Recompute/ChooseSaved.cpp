@@ -168,7 +168,7 @@ std::vector<Waist> mpc::findWaists(const StepGraph &graph) {
 
 std::vector<Waist> mpc::chooseCheckpoints(const StepGraph &graph,
                                           ArrayRef<Waist> waists) {
-  // What blocks take if cheap ops run again in any case. What the first
+  // Memory of blocks if cheap ops are always recomputed. What the first
   // gradient reads is gone when the first block runs again.
   Extent cheap;
   cheap.cheapUntil = graph.positionOf(graph.backwardBegin());

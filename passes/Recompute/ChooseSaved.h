@@ -26,8 +26,8 @@ struct Extent {
   llvm::DenseSet<mlir::Value> checkpoints; ///< from these values on.
 };
 
-/// Of `waists` those to keep so that they and the largest block between two of
-/// them take least.
+/// The `waists` to keep so that they and the largest block between two of them
+/// take least.
 std::vector<Waist> chooseCheckpoints(const StepGraph &graph,
                                      mlir::ArrayRef<Waist> waists);
 

@@ -28,7 +28,7 @@ public:
       for (OpOperand &operand : op->getOpOperands())
         if (Value copy = copies.lookupOrNull(operand.get()))
           operand.set(copy);
-      // A product has memory of its own in any case.
+      // A product always has its own memory.
       if (isa<train::KernelOpInterface>(op))
         after = op->getResult(0);
     }

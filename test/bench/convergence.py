@@ -133,7 +133,7 @@ def digits_in_rows(_):
 
 
 class Text:
-    """Windows of a text, of which the last tenth is not trained on."""
+    """Windows of a text, whose last tenth is not trained on."""
 
     def __init__(self, path):
         text = path.read_text()

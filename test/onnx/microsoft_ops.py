@@ -4,7 +4,7 @@
 usage: microsoft_ops.py make [--filter=REGEX]   write the models and goldens in microsoft/
        microsoft_ops.py check MPC FOLDER        compare, as microsoft-ops.test does
 
-A family of microsoft_cases.py is one model, microsoft/FAMILY.onnx, of which each case is a part;
+A family of microsoft_cases.py is one model, microsoft/FAMILY.onnx; each case is a part of it;
 FAMILY.npz has its inputs and FAMILY.wanted.npz its outputs. To make them takes numpy, onnx and
 onnxruntime-training 1.19, to check them nothing but Python.
 """

@@ -37,7 +37,7 @@ add_library(mpc_mlir_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/headers.cpp)
 target_precompile_headers(mpc_mlir_headers PRIVATE <tools/cmake/headers.h>)
 
 # mpc_use_mlir(TARGET): for whose sources include MLIR. Each file includes what
-# it needs all the same: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds, too.
+# it still needs: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds, too.
 function(mpc_use_mlir target)
   target_precompile_headers(${target} REUSE_FROM mpc_mlir_headers)
 endfunction()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Packs what a bare x86-64 Linux machine with a GPU needs to run the suite and
 # the benchmarks: a folder of less than 60 MB with `run.sh` in it. The machine
-# must have NVIDIA's driver, python3 with NumPy, and CUDA's libraries, be it as
+# must have NVIDIA's driver, python3 with NumPy, and CUDA's libraries, for example as
 # PyTorch brings them; for the benchmarks also PyTorch and the onnx package.
 #
 # usage: tools/gpu/check.sh [OPTION...] FOLDER

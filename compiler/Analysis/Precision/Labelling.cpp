@@ -60,7 +60,7 @@ static bool isComputed(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is f32 in any case
+// What is always f32
 //===----------------------------------------------------------------------===//
 
 /// Weights that are moved are rounded as weights are; weights that are computed
@@ -199,7 +199,7 @@ void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
   if (precision && !isWeight && isFree)
     return addClass(precision);
 
-  // A weight, the copy of which is free; an op without a class, such as a
+  // A weight, whose copy is free; an op without a class, such as a
   // return; or the user's word, which pins and the update alone overrule.
   bool isUpdate = llvm::any_of(
       op->getResults(), [&](Value result) { return origins.isUpdate(result); });

@@ -124,7 +124,7 @@ public:
   /// Fails after a diagnostic at `loc` if more ops were made than may be.
   mlir::LogicalResult checkOps(mlir::Location loc);
 
-  /// Counts the elements of a sequence, of which each is a list of its own.
+  /// Counts the elements of a sequence; each is a separate list.
   /// Fails after a diagnostic at `loc` if all have more than 2^24.
   mlir::LogicalResult addSequence(int64_t length, mlir::Location loc);
 

@@ -1,4 +1,4 @@
-//===- GraphNotes.cpp - What an import says aloud -------------------------===//
+//===- GraphNotes.cpp - Notes of an import -------------------------===//
 
 #include "compiler/Import/Check/AttributeNames.h"
 #include "compiler/Import/Graph/GraphImporter.h"
@@ -35,7 +35,8 @@ void GraphImporter::noteFrozenNorms() {
 }
 
 void GraphImporter::noteDecisions() {
-  if (!step) { // It says what is trained, and no option says otherwise.
+  if (!step) { // The step determines what is trained, and no option changes
+               // that.
     noteNorms();
     noteShared();
     noteModel();

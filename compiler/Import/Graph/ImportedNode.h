@@ -150,7 +150,7 @@ public:
   // Constants; null after an error, when their elements may be missing.
   /// A rank-0 float constant.
   mlir::Value scalar(double value);
-  /// A rank-0 constant of the element type of `like`, be it floats or integers.
+  /// A rank-0 constant of the element type of `like`, float or integer.
   mlir::Value numberLike(mlir::Value like, double value);
   /// A constant of i64.
   mlir::Value integers(llvm::ArrayRef<int64_t> values,

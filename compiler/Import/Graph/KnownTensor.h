@@ -2,8 +2,8 @@
 //
 // Internal to compiler/Import. Exporters write masks, scales and shapes as
 // nodes that compute with constants. Their elements lie here while such a node
-// is imported; between nodes they are attributes, of which MLIR keeps one for
-// all that are equal.
+// is imported; between nodes they are attributes, which MLIR stores once if
+// they are equal.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_GRAPH_KNOWNTENSOR_H

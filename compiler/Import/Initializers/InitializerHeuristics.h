@@ -34,7 +34,7 @@ bool isSplat(const TensorBytes &data, size_t size);
 bool isMask(const TensorBytes &data, int32_t dataType);
 
 /// Whether floats are a table of sines and cosines of positions: each row but
-/// one of zeros has pairs of a sine and a cosine, or each column goes on from
+/// one of zeros has pairs of a sine and a cosine, or each column continues from
 /// two numbers as one of them does.
 bool isPositionalTable(const TensorBytes &data,
                        const onnx::TensorProto &tensor);
@@ -43,7 +43,7 @@ bool isPositionalTable(const TensorBytes &data,
 /// one number. In a file whose parameters are known it names no parameter.
 bool isExporterFillConstant(llvm::StringRef name);
 
-/// Finds tensors whose elements another one holds, be it as they are or as a
+/// Finds tensors whose elements another one holds, as they are or as a
 /// matrix turned over. A tensor of equal elements is a copy of none. What it
 /// is given must live on.
 class CopyFinder {

@@ -24,8 +24,8 @@ public:
                               mlir::MLIRContext *context);
   bool match(llvm::StringRef name);
   /// Fails after a diagnostic for each pattern that matched nothing so far and
-  /// matches none of `names`; one that matches only these, of which the graph
-  /// uses none so, is noted.
+  /// matches none of `names`; one that matches only these, which the graph does
+  /// not use so, is noted.
   mlir::LogicalResult checkMatched(llvm::ArrayRef<llvm::StringRef> names,
                                    mlir::MLIRContext *context,
                                    std::vector<std::string> &notes) const;

@@ -54,7 +54,7 @@ untileWeights(const std::shared_ptr<ModelFile> &model,
               llvm::function_ref<bool(llvm::StringRef)> isApart);
 
 /// Takes those of these names away: of initializers that nodes make now, and of
-/// inputs, of which older files have one for each initializer.
+/// inputs; older files have one for each initializer.
 template <typename Element>
 void eraseNamed(google::protobuf::RepeatedPtrField<Element> &list,
                 const llvm::StringSet<> &names) {

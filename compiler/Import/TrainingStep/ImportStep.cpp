@@ -276,7 +276,7 @@ LogicalResult GraphImporter::importNodes(const Graphs &graphs,
     for (const onnx::NodeProto &node : part->node())
       if (nodes.contains(&node) && failed(importNode(node, /*index=*/-1)))
         return failure();
-  // In a survey nodes may have failed, of which it knows.
+  // In a survey nodes may have failed; it knows them.
   return success(!options.survey || options.survey->isComplete());
 }
 

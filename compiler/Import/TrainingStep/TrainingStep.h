@@ -57,8 +57,8 @@ struct TrainingStep {
   std::string prediction;
 };
 
-/// Reads `training_info`, of which there is some. Functions must have been
-/// inlined. Fails after a diagnostic where a binding is about no initializer or
+/// Reads `training_info`, which must not be empty. Functions must have been
+/// inlined. Fails after a diagnostic where a binding names no initializer or
 /// no value, two are about one state, or an update changes nothing.
 mlir::FailureOr<TrainingStep> readTrainingInfo(const onnx::ModelProto &model,
                                                mlir::MLIRContext *context);

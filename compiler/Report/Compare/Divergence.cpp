@@ -82,7 +82,8 @@ double mpc::report::errorOfInputs(const SharedOp &op, ArrayRef<double> errors) {
   return worst ? errors[*worst] : 0;
 }
 
-/// Of `op` and what its error comes through the one that adds most.
+/// The op that adds most to the error of `op`: itself, or one that its error
+/// comes through.
 static size_t findCause(ArrayRef<SharedOp> ops, ArrayRef<double> errors,
                         size_t op) {
   size_t cause = op;

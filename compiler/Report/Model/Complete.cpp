@@ -89,7 +89,7 @@ static void writeWith(llvm::json::OStream &json, const llvm::json::Object &rest,
 
 namespace {
 
-/// Completes what is said of functions, op by op: all ops of a large program as
+/// Completes the entries of functions, op by op: all ops of a large program as
 /// objects would take gigabytes.
 class FunctionReports {
 public:

@@ -56,7 +56,7 @@ findFormat(std::string_view text,
 }
 
 /// Returns true if a tensor of the forward pass may be rounded to the format:
-/// profiles tell what that would change in the loss.
+/// profiles tell how rounding to it would change the loss.
 constexpr bool isProfiled(const FormatFacts &row) {
   return row.use == FormatFacts::Tensor || row.use == FormatFacts::Layer;
 }
@@ -68,7 +68,7 @@ constexpr size_t countProfiledFormats() {
   return count;
 }
 
-/// The formats of which profiles tell, in the order of the rows.
+/// The formats in profiles, in the order of the rows.
 inline constexpr auto kProfiledFormats = [] {
   std::array<Format, countProfiledFormats()> formats{};
   size_t count = 0;

@@ -9,9 +9,9 @@
 
 namespace mpc {
 
-/// Of `names` those that a regular expression (or name) was likely meant to
-/// match somewhere, for the end of a message: "; nearest are 'a', 'b' and 'c'".
-/// At most three, each once, the nearest first; "" if there are no names.
+/// The `names` that a regular expression (or name) was likely meant to match
+/// somewhere, for the end of a message: "; nearest are 'a', 'b' and 'c'". At
+/// most three, each once, the nearest first; "" if there are no names.
 std::string describeNearest(llvm::StringRef pattern,
                             llvm::ArrayRef<llvm::StringRef> names);
 

@@ -5,7 +5,7 @@
 // e^x within 2 units in the last place, for x of at most 0 (1 above); 0 where
 // that is below the smallest normal number. n = x / ln 2 rounded, from the sum
 // with 1.5 2^23, whose last bits are n; e^x = 2^n e^(x - n ln 2), and ln 2 in
-// two parts, of which the product with the first is exact. The polynomial is
+// two parts, so that the product with the first is exact. The polynomial is
 // that of Cephes' expf.
 MPC_ATTENTION_INLINE float exponential(float x) {
   constexpr float kShift = 12582912.0f;

@@ -36,7 +36,7 @@ class Team {
   bool survive_fork(std::string* error);
 
   // Runs body(data) `threads` times at once, at least once and at most size()
-  // times, and returns when all are done: a region, of which each thread runs a
+  // times, and returns when all are done: a region; each thread runs a
   // part, or this one what others have not begun when it is done with its own.
   // One region at a time.
   void run(int threads, void (*body)(void*), void* data);

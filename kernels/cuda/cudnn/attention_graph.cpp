@@ -20,7 +20,7 @@ class Builder {
   Builder(CudnnCalls* calls, cudnnDataType_t type)
       : calls_(calls), type_(type), graph_(kRoom) {}
 
-  // A tensor in memory, dense unless `strides` says otherwise.
+  // A tensor in memory, dense unless `strides` is given.
   Node in_memory(int64_t uid, cudnnDataType_t type, const Dims4& dims) {
     return in_memory(uid, type, dims, dense_strides(dims, false));
   }

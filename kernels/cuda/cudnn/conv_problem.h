@@ -34,7 +34,7 @@ struct ConvProblem {
   Tensor4 x, w, y;
   bool has_bias = false;
   Tensor4 bias;
-  // Operands are f32 that were widened from 16 bits, of which TF32 loses none.
+  // Operands are f32 that were widened from 16 bits; TF32 keeps all of these.
   bool widened = false;
   // Operands are f32 that may lose what TF32 leaves off.
   bool tf32 = false;

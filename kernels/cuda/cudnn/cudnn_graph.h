@@ -53,7 +53,7 @@ class CudnnDescriptor {
   cuda::cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
-// Descriptors of which the last is a graph; keeps what the library refers to.
+// Descriptors, the last one a graph; keeps what the library refers to.
 class CudnnGraph {
  public:
   // References to elements stay good.

@@ -40,7 +40,7 @@ void GpuEmitter::onlyIf(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
-/// Which thread runs, of which group.
+/// The thread that runs, and its group.
 void GpuEmitter::findThread() {
   thread = createThreadIndex(builder, loc);
   block = createBlockIndex(builder, loc);
@@ -84,8 +84,8 @@ Value GpuEmitter::shuffle(Value value, unsigned distance) {
 }
 
 /// Joins values of all threads of a group: shuffles in a warp, then shared
-/// memory, of which each sum has its own, behind one barrier for all of them.
-/// All threads get the results.
+/// memory, one part for each sum, behind one barrier for all of them. All
+/// threads get the results.
 void GpuEmitter::overGroup(MutableArrayRef<RowSum> sums) {
   auto overLanes = [&](RowSum &sum, unsigned lanes) {
     for (unsigned distance = lanes / 2; distance > 0; distance /= 2)

@@ -185,8 +185,8 @@ static LogicalResult putIntoWords(func::FuncOp predict, bool isAsked,
   return success();
 }
 
-/// Finds the classes for a loss that has some; an axis that is asked for means
-/// nothing to others.
+/// Finds the classes for a loss that has some; for others an axis must not be
+/// given.
 static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
                                 LossChoice &choice) {
   if (!choice.takesLabels()) {
@@ -206,7 +206,7 @@ static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
   return success();
 }
 
-/// Adds to the note where the classes stand, and how to say otherwise.
+/// Adds to the note which axis counts the classes, and how to change that.
 static void explainAxis(bool isLossAsked, bool isAxisAsked,
                         LossChoice &choice) {
   if (choice.inGraph)

@@ -33,7 +33,7 @@ struct Loss {
   }
 };
 
-/// What is minimized, and how that is said.
+/// What is minimized, and its description.
 struct LossChoice {
   unsigned output = 0;
   bool inGraph = false; ///< The output is the loss, not what it is taken of.

@@ -62,7 +62,7 @@ typedef enum mpc_state_role_e {
   MPC_STATE_LOSS_SCALE = 26,
   MPC_STATE_LOSS_SCALE_STREAK = 27,
   MPC_STATE_OPTIMIZER_NUMBER = 28,
-  MPC_STATE_FAULT_PLACE = 29,  // Of --observe: an op that is to go wrong.
+  MPC_STATE_FAULT_PLACE = 29,  // For --observe: an op that is to go wrong.
   MPC_STATE_FAULT_VALUE = 30,
 } mpc_state_role_t;
 

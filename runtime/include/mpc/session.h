@@ -118,12 +118,13 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_kernel_info(
 //
 // A step whose loss or gradients are not finite changes no weight, moment,
 // statistic or counter (`out_info->skipped` is 1), and returns MPC_NUMERIC with
-// a message that names where the first such value appears. The session goes on
-// as if there had been no such call, but for the loss scale, which shrinks. Of
-// the micro-batches of an update each one whose loss is not finite is reported,
-// and in a program with `observe` the first whose gradients are not; the update
-// is then skipped without another error. Of a step that is finite, weights that
-// would become infinite or NaN keep their values, and MPC_NUMERIC tells of it
+// a message that names where the first such value appears. The session
+// continues as if there had been no such call, but for the loss scale, which
+// shrinks. Of the micro-batches of an update each one whose loss is not finite
+// is reported, and in a program with `observe` the first whose gradients are
+// not; the update is then skipped without another error. Of a step that is
+// finite, weights that would become infinite or NaN keep their values, and
+// MPC_NUMERIC tells of it
 // (`out_info->updated` is 1).
 //
 // With loss scaling an overflow of gradients, the loss being finite, is no
@@ -240,7 +241,7 @@ MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_save_checkpoint(mpc_session_t* session, const char* path);
 
 // Reads a checkpoint written by save. All or nothing: on error the session is
-// as before. Training goes on bit for bit as if it had not stopped, on CUDA
+// as before. Training continues bit for bit as if it had not stopped, on CUDA
 // if both sessions are deterministic.
 //
 // Tensors are matched by name, type and shape, and both sides must have the

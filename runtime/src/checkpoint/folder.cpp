@@ -96,7 +96,7 @@ bool is_real_folder(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Whether there is a folder, be it behind a link. If that cannot be found out,
+// Whether there is a folder, or a link to one. If that cannot be found out,
 // there may be one.
 bool is_folder(const std::string& path) {
   struct stat info;

@@ -32,8 +32,8 @@ mpc_status_t check_seal(const uint8_t* file, size_t size) {
   return nullptr;
 }
 
-// The verifier counts tables, but not the strings of a vector, of which each
-// variant has one. There are as many variants as kinds of devices.
+// The verifier counts tables, but not the strings of a vector; each variant has
+// one. There are as many variants as kinds of devices.
 bool has_few_variants(const uint8_t* file, uint64_t size) {
   constexpr uint32_t kMaxVariants = 64;
   using Variants = flatbuffers::Vector<flatbuffers::Offset<schema::Variant>>;

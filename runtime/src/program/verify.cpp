@@ -119,7 +119,7 @@ class Checker {
 
  private:
   // A package that is only not for this runtime or machine is checked to its
-  // end all the same: mpc inspect shows it. The first obstacle is reported.
+  // end nevertheless: mpc inspect shows it. The first obstacle is reported.
   void note_obstacle(mpc_status_t status) {
     Status owned(status);
     if (!obstacle_) obstacle_ = std::move(owned);

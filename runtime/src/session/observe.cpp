@@ -41,7 +41,7 @@ class Nobody : public Observer {
   bool after(const schema::Instruction&) override { return true; }
 };
 
-// The earlier of two rows, of which -1 is none.
+// The earlier of two rows; -1 stands for none.
 int64_t earlier(int64_t a, int64_t b) {
   return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b);
 }
@@ -126,7 +126,7 @@ std::string describe(const Row& row, const char* what) {
                    rank_of(row.of->shape()));
 }
 
-// What is said of an origin, and of the infinities it was made of.
+// Describes an origin, and the infinities that it came from.
 std::string describe(const Origin& origin, const std::vector<Row>& rows) {
   const char* const broken = "value that is not finite";
   auto row = [&](int64_t index) { return rows[static_cast<size_t>(index)]; };

@@ -111,7 +111,7 @@ float mean_loss(const mpc_session_t& session, uint64_t batches) {
 }
 
 // What is wrong with a step. An overflow of scaled gradients is nothing wrong,
-// unless it goes on although the scale is as small as can be.
+// unless it continues although the scale is at its minimum.
 enum class Fault {
   kNone,
   kLoss,

@@ -124,7 +124,7 @@ void OpList::learnOps(mlir::func::FuncOp predict, const std::string &op,
   });
 }
 
-/// Learns which types the inputs may be that are floats here; without such, of
+/// Learns which types the inputs may be that are floats here; without such,
 /// which they are.
 void OpList::learnTypes(const onnx::ModelProto &model, Facts &of) {
   bool isOfFloats = false;

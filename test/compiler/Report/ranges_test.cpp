@@ -76,7 +76,7 @@ TEST(Ranges, FindsResultsInOrder) {
             "3.000000e+00 4.000000e+00 ; 5.000000e+00 ; ");
 }
 
-// Results that cannot be told apart are nobody's, which is said.
+// Results that cannot be told apart belong to no op; a note says so.
 TEST(Ranges, SaysWhatItDoesNotKnow) {
   std::string odd = replaced(kProfile, "\"ln#3\"", "\"other\"");
   EXPECT_EQ(match(reportOf(kReport), odd),
@@ -87,8 +87,8 @@ TEST(Ranges, SaysWhatItDoesNotKnow) {
 TEST(Ranges, RefusesOtherModels) {
   Report report = reportOf(kReport);
   const std::string end =
-      "; record one for this model (mpc compile "
-      "option 'precision'=fp32 option 'observe'=profile, mpc profile)";
+      "; record one for this model (mpc compile option 'precision'=fp32 option "
+      "'observe'=profile, mpc profile)";
   std::string other = replaced(kProfile, "\"ln\"", "\"a\\u001b\"");
   other = replaced(replaced(other, "\"fc\"", "\"b\""), "dir/net", "other");
   EXPECT_EQ(

@@ -5,7 +5,7 @@ package, and 20 steps of the same in PyTorch.
 Each of the optimizers of ai.onnx.preview.training, Nesterov's form among them, with T
 above 0 and with weight decay; updates that are written out in plain ops, with a rate that
 the step changes and a limit of the norm; a penalty of a gradient, which is a gradient of
-one; two updates in one step, of which the second sees what the first did; running
+one; two updates in one step, where the second sees what the first did; running
 statistics; several optimizers in one step; gradients at other values than those of the
 graph; a name that two algorithms give to numbers of their own; weights that follow what
 others become; a formula that is no number between the tensors of a pack.

@@ -4,7 +4,7 @@
 
 namespace mpc::test {
 
-/// Two operands, of which each may broadcast, or one twice.
+/// Two operands, each of which may broadcast, or one twice.
 static void drawBinary(Sketch &s, Range range) {
   Shape whole = s.shape(0, 5);
   Shape left = s.oneIn(3) ? whole : s.broadcasting(whole);

@@ -78,7 +78,7 @@ func.func @other_deviations(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>) -> (te
 // -----
 
 // Centred by the mean of another or over another dimension, or the other way
-// round: an RMS norm of what that is, and no layer norm.
+// round: an RMS norm of that, and no layer norm.
 // CHECK-LABEL: func.func @other_means
 // CHECK-NOT: train.layer_norm
 func.func @other_means(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>, %z: tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) {

@@ -4,10 +4,10 @@
 // goes on in the memory of an operand, which it may, but not of another.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<1 + 0>], outputs = [#exec.value<2 + 0>, #exec.value<3 + 0>], reads = {}, writes = {}, parts = []>} {
-    // expected-error @+2 {{operand 1 of 'turn', a result, takes the place of operand 0, of which the kernel may read an element after it wrote there}}
+    // expected-error @+2 {{operand 1 of 'turn', a result, takes the place of operand 0, but the kernel may read its elements after writing there}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @turn items 1 grain 1 [#exec.buffer<arena + 0 : tensor<4x4xf32>>, #exec.buffer<arena + 0 : tensor<4x4xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}
-    // expected-error @+2 {{operand 0 of 'continue' is tensor 4, of which byte 0 should be byte 128 of the arena memory, but nothing was written there}}
+    // expected-error @+2 {{operand 0 of 'continue' is tensor 4; its byte 0 should be byte 128 of the arena memory, but nothing was written there}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @continue items 1 grain 1 [#exec.buffer<arena + 128 : tensor<8xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<4 + 0>, #exec.value<1 + 0>, #exec.value<3 + 0>]}
   }
@@ -45,7 +45,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 // Kernels of the catalog never work in place.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<4x4xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<4x4xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<1 + 0>], outputs = [#exec.value<2 + 0>], reads = {}, writes = {}, parts = []>} {
-    // expected-error @+2 {{operand 2 of 'matmul', a result, takes the place of operand 1, of which the kernel may read an element after it wrote there}}
+    // expected-error @+2 {{operand 2 of 'matmul', a result, takes the place of operand 1, but the kernel may read its elements after writing there}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.call "matmul" [0, 0] [#exec.buffer<arena + 0 : tensor<4x4xf32>>, #exec.buffer<arena + 64 : tensor<4x4xf32>>, #exec.buffer<arena + 64 : tensor<4x4xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>, #exec.value<2 + 0>]}
   }
@@ -55,7 +55,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // Two results in one place.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
-  // expected-error @+2 {{output 0 of 'f' is tensor 1, of which byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 2, written by 'two'}}
+  // expected-error @+2 {{output 0 of 'f' is tensor 1; its byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 2, written by 'two'}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<1 + 0>], reads = {}, writes = {}, parts = []>} {
     // expected-error @+2 {{operand 2 of 'two', a result, overlaps operand 1, another}}

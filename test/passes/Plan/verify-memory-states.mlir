@@ -3,10 +3,10 @@
 // A state that nothing writes is written all the same; one that is, with
 // another tensor; one whose old value is needed after it was replaced.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 192 : i64} {
-  // expected-error @+2 {{what 'f' leaves in state 'a' is tensor -1, of which byte 0 should be byte 0 of the state memory, but that holds byte 0 of tensor 2, written by 'unary'}}
+  // expected-error @+2 {{what 'f' leaves in state 'a' is tensor -1; its byte 0 should be byte 0 of the state memory, but that holds byte 0 of tensor 2, written by 'unary'}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   train.state @a parameter {exec.offset = 0 : i64} : tensor<16xf32>
-  // expected-error @+2 {{what 'f' leaves in state 'b' is tensor 4, of which byte 0 should be byte 64 of the state memory, but that holds byte 0 of tensor 3, written by 'unary'}}
+  // expected-error @+2 {{what 'f' leaves in state 'b' is tensor 4; its byte 0 should be byte 64 of the state memory, but that holds byte 0 of tensor 3, written by 'unary'}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   train.state @b parameter {exec.offset = 64 : i64} : tensor<16xf32>
   train.state @c parameter {exec.offset = 128 : i64} : tensor<16xf32>
@@ -15,7 +15,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 192 : i64} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<state + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<3 + 0>]}
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<4 + 0>]}
     exec.launch @unary items 1 grain 1 [#exec.buffer<state + 128 : tensor<16xf32>>, #exec.buffer<state + 128 : tensor<16xf32>>] {values = [#exec.value<1 + 0>, #exec.value<6 + 0>]}
-    // expected-error @+2 {{operand 0 of 'binary' is tensor 1, of which byte 0 should be byte 128 of the state memory, but that holds byte 0 of tensor 6, written by 'unary'}}
+    // expected-error @+2 {{operand 0 of 'binary' is tensor 1; its byte 0 should be byte 128 of the state memory, but that holds byte 0 of tensor 6, written by 'unary'}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @binary items 1 grain 1 [#exec.buffer<state + 128 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 128 : tensor<16xf32>>] {values = [#exec.value<1 + 0>, #exec.value<0 + 0>, #exec.value<5 + 0>]}
   }
@@ -43,8 +43,8 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 192 : i64} {
 
 // States lie apart.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 128 : i64} {
-  // expected-error @+3 {{what 'f' leaves in state 'a' is tensor -1, of which byte 64 should be byte 64 of the state memory, but that holds byte 0 of tensor -2, there from the beginning}}
-  // expected-error @+2 {{state 'a' is tensor -1, of which byte 64 should be byte 64 of the state memory, but that holds byte 0 of tensor -2, there from the beginning}}
+  // expected-error @+3 {{what 'f' leaves in state 'a' is tensor -1; its byte 64 should be byte 64 of the state memory, but that holds byte 0 of tensor -2, there from the beginning}}
+  // expected-error @+2 {{state 'a' is tensor -1; its byte 64 should be byte 64 of the state memory, but that holds byte 0 of tensor -2, there from the beginning}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   train.state @a parameter {exec.offset = 0 : i64} : tensor<32xf32>
   train.state @b parameter {exec.offset = 64 : i64} : tensor<16xf32>

@@ -45,7 +45,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}
     exec.launch @wide items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<8xf32>>] {values = [#exec.value<2 + 0>, #exec.value<4 + 0>]}
-    // expected-error @+2 {{operand 0 of 'binary' is tensor 1, of which byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 4, written by 'wide'}}
+    // expected-error @+2 {{operand 0 of 'binary' is tensor 1; its byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 4, written by 'wide'}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @binary items 1 grain 1 [#exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 192 : tensor<16xf32>>] {values = [#exec.value<1 + 0>, #exec.value<2 + 0>, #exec.value<3 + 0>]}
   }
@@ -77,7 +77,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 128 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<3 + 0>], reads = {}, writes = {}, parts = []>} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}
-    // expected-error @+2 {{operand 0 of 'binary' is tensor 1, of which byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 2, written by 'unary'}}
+    // expected-error @+2 {{operand 0 of 'binary' is tensor 1; its byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 2, written by 'unary'}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @binary items 1 grain 1 [#exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>, #exec.buffer<arena + 128 : tensor<16xf32>>] {values = [#exec.value<1 + 0>, #exec.value<2 + 0>, #exec.value<3 + 0>]}
   }
@@ -105,7 +105,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // The last bytes of one.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
-  // expected-error @+2 {{output 0 of 'f' is tensor 0, of which byte 64 should be byte 64 of the arena memory, but that holds byte 0 of tensor 1, written by 'unary'}}
+  // expected-error @+2 {{output 0 of 'f' is tensor 0; its byte 64 should be byte 64 of the arena memory, but that holds byte 0 of tensor 1, written by 'unary'}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<32xf32>>}] outputs = [{buffer = #exec.buffer<arena + 0 : tensor<32xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<0 + 0>], reads = {}, writes = {}, parts = []>} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
@@ -125,8 +125,8 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // Inputs are there when the call begins, all of them, and outputs when it ends.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
-  // expected-error @+3 {{input 0 of 'f' is tensor 0, of which byte 64 should be byte 64 of the arena memory, but that holds byte 0 of tensor 1, there from the beginning}}
-  // expected-error @+2 {{output 0 of 'f' is tensor 2, of which byte 0 should be byte 128 of the arena memory, but nothing was written there}}
+  // expected-error @+3 {{input 0 of 'f' is tensor 0; its byte 64 should be byte 64 of the arena memory, but that holds byte 0 of tensor 1, there from the beginning}}
+  // expected-error @+2 {{output 0 of 'f' is tensor 2; its byte 0 should be byte 128 of the arena memory, but nothing was written there}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<32xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 128 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<1 + 0>], outputs = [#exec.value<2 + 0>], reads = {}, writes = {}, parts = []>} {
   }
@@ -138,7 +138,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 128 : i64} {
   train.state @v parameter {exec.offset = 0 : i64} : tensor<32xf32>
   exec.entry @f inputs = [] outputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [], outputs = [#exec.value<1 + 0>], reads = {v = #exec.value<0 + 0>}, writes = {}, parts = []>} {
-    // expected-error @+2 {{operand 0 of 'unary' is tensor 0, of which byte 64 should be byte 0 of the state memory, but that holds byte 0 of tensor 0, there from the beginning}}
+    // expected-error @+2 {{operand 0 of 'unary' is tensor 0; its byte 64 should be byte 0 of the state memory, but that holds byte 0 of tensor 0, there from the beginning}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @unary items 1 grain 1 [#exec.buffer<state + 0 : tensor<16xf32>>, #exec.buffer<arena + 0 : tensor<16xf32>>] {values = [#exec.value<0 + 64>, #exec.value<1 + 0>]}
   }
@@ -158,13 +158,13 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 128 : i64} {
 // A packed tensor whose second part was made elsewhere and not copied, and one
 // whose first was overwritten before the whole is read.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
-  // expected-error @+2 {{output 0 of 'f' is tensor 3, of which byte 64 should be byte 128 of the arena memory, but nothing was written there}}
+  // expected-error @+2 {{output 0 of 'f' is tensor 3; its byte 64 should be byte 128 of the arena memory, but nothing was written there}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<32xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<3 + 0>], reads = {}, writes = {}, parts = [#exec.part<3 + 0 : 64 = <1 + 0>>, #exec.part<3 + 64 : 64 = <2 + 0>>]>} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 192 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}
   }
-  // expected-error @+2 {{output 0 of 'g' is tensor 3, of which byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 4, written by 'unary'}}
+  // expected-error @+2 {{output 0 of 'g' is tensor 3; its byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 4, written by 'unary'}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @g inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<32xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<3 + 0>], reads = {}, writes = {}, parts = [#exec.part<3 + 0 : 64 = <1 + 0>>, #exec.part<3 + 64 : 64 = <2 + 0>>]>} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
@@ -186,7 +186,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // A part that is larger than its slot: what follows it is lost.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
-  // expected-error @+2 {{output 0 of 'f' is tensor 3, of which byte 64 should be byte 128 of the arena memory, but that holds byte 64 of tensor 1, written by 'grow'}}
+  // expected-error @+2 {{output 0 of 'f' is tensor 3; its byte 64 should be byte 128 of the arena memory, but that holds byte 64 of tensor 1, written by 'grow'}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}, {buffer = #exec.buffer<arena + 192 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<32xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<5 + 0>], outputs = [#exec.value<3 + 0>], reads = {}, writes = {}, parts = [#exec.part<3 + 0 : 64 = <1 + 0>>, #exec.part<3 + 64 : 64 = <2 + 0>>]>} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 128 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<2 + 0>]}

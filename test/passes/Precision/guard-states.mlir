@@ -51,7 +51,7 @@ module attributes {mpc.precision = "fp32"} {
 
 // -----
 
-// Accumulation: sums are carried unguarded and begin anew in any case; what is
+// Accumulation: sums are carried unguarded and are always reset; what is
 // pending goes on from what became of the update.
 module attributes {mpc.precision = "bf16"} {
   train.state @parameters parameter : tensor<1x1024xf32>

@@ -49,7 +49,7 @@ module attributes {mpc.precision = "fp16"} {
 // -----
 
 // Accumulation: micro-batches scale and test nothing; the sum is unscaled in
-// apply, and is emptied in any case.
+// apply, and is always emptied.
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   train.state @gradients gradient_sum : tensor<1x1024xf32>

@@ -72,7 +72,7 @@ public:
   bool hasImportedStep() const { return option("own-step") == "yes"; }
 
   /// What may be behind a loss that is nan if the model computes indices or
-  /// labels of which nothing says that they are in range; "" if there are none.
+  /// labels whose range is unknown; "" if there are none.
   std::string explainIndices() const;
 
   /// The states that say how far an update goes: one, but of a model's own

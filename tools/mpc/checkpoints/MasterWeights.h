@@ -1,6 +1,6 @@
 //===- MasterWeights.h - Weights as numbers of f32 --------------*- C++ -*-===//
 //
-// A program keeps weights in f32, or in bf16 with what that leaves out beside
+// A program keeps weights in f32, or in bf16 with the rounding error beside
 // them, or in bf16 alone. Who exports or averages them wants f32.
 //
 //===----------------------------------------------------------------------===//
@@ -20,7 +20,7 @@ bool isNarrowWeight(const mpc_state_info_t &info);
 std::vector<float> readFloats(const Session &session, const Program &program,
                               const mpc_state_info_t &info);
 
-/// Rounds the numbers to such a weight, and keeps what that leaves out if the
+/// Rounds the numbers to such a weight, and keeps the rounding error if the
 /// program does.
 void writeWeight(Session &session, const Program &program,
                  const mpc_state_info_t &info,

@@ -9,7 +9,7 @@ using mpc::OptionId;
 using mpc::OptionRow;
 using mpc::Resume;
 
-/// Options of which a resume has to say something.
+/// Options that a resume reports.
 static std::vector<OptionRow> comparedOptions() {
   std::vector<OptionRow> rows;
   for (const OptionRow &row : mpc::optionRows())

@@ -16,8 +16,8 @@ void rememberOptions(Session &session, const Program &program);
 /// How a program differs from the one that the session's checkpoint is of.
 struct OptionChanges {
   bool known = true; ///< Checkpoints did not always say what made them.
-  /// "lr 0.01 instead of 0.001": what training goes on with, and what makes it
-  /// the training of something else.
+  /// "lr 0.01 instead of 0.001": what training continues with, and what makes
+  /// it the training of something else.
   std::vector<std::string> milder, graver;
   bool rate = false;       ///< The learning rate is among them.
   bool totalSteps = false; ///< So is the length of its schedule.

@@ -98,8 +98,8 @@ public:
   const mpc::CompileOptions &compiled() const { return asked; }
 
 private:
-  /// QuickXplain (Junker, AAAI'04): what of `candidates` must join `base`, of
-  /// which it is known whether it has changed since it failed last.
+  /// QuickXplain (Junker, AAAI'04): what of `candidates` must join `base`;
+  /// `changed` tells whether that has changed since it failed last.
   Names explain(const Names &base, bool changed, const Names &candidates) {
     if (changed && distance(base) <= options.tolerance)
       return {};

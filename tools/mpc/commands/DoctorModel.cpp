@@ -92,7 +92,7 @@ static std::string text(const Examination::Tensors &tensors) {
          formatBytes(tensors.elements * sizeof(float));
 }
 
-/// "14, of which 1 fails and 4 need what is missing"
+/// "14: 1 unsupported, 2 with errors and 4 not checked, because ..."
 static std::string countNodes(const ModelSurvey &survey) {
   int64_t refused = 0;
   for (const ModelSurvey::Refusal &refusal : survey.refusals)

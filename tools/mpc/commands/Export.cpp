@@ -69,7 +69,7 @@ static std::string findModel(const Options &options, const Package &package) {
 }
 
 /// Whether the model knows a state of this kind: where the training step is its
-/// own, also what that keeps.
+/// own, also its state.
 static bool isOfModel(const mpc::program::State &state, bool hasImportedStep) {
   using mpc::program::StateKind;
   using mpc::program::StateRole;
@@ -157,7 +157,7 @@ static double number(const Program &program, const char *name) {
   return std::strtod(program.option(name).c_str(), nullptr);
 }
 
-/// How the program trains, and what that has come to. `moments` holds the data
+/// How the program trains, and its state so far. `moments` holds the data
 /// that the description borrows.
 static mpc::TrainingDescription
 describe(const Program &program, const Session &session, const Package &package,

@@ -1,7 +1,7 @@
 //===- Variants.h - One model, compiled in several ways ---------*- C++ -*-===//
 //
-// What commands share that compile a model more than once and train what comes
-// of it side by side.
+// Shared by commands that compile a model more than once and train the results
+// side by side.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TOOLS_MPC_COMPARE_VARIANTS_H

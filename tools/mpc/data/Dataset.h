@@ -53,8 +53,8 @@ public:
   const std::string path;
 
 private:
-  /// One input and the array behind it. Seen as [outer, samples, inner], of
-  /// which a batch takes some in the middle.
+  /// One input and the array behind it. Seen as [outer, samples, inner]: a
+  /// batch takes some of the samples.
   struct Column {
     Binding input;
     npz::Array array;

@@ -156,8 +156,8 @@ bool CompileArguments::isGiven(const char *name) const {
   });
 }
 
-/// What --policy says, unless an option says otherwise, and the precision in
-/// any case.
+/// The rules of --policy, unless an option overrides them, and always the
+/// precision.
 PrecisionPolicy CompileArguments::filePolicy() const {
   PrecisionPolicy policy;
   if (!policyFile.empty())

@@ -10,8 +10,8 @@
 //   format = "fp32"
 //
 // `precision` may be absent, and so may `residual`, which is what --residual
-// says. Rules are those of mpc-assign-precision, of which
-// a later one overrules an earlier one.
+// says. Rules are those of mpc-assign-precision: a later one overrides an
+// earlier one.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TOOLS_MPC_OPTIONS_POLICYFILE_H

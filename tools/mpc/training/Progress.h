@@ -18,7 +18,7 @@ struct ProgressState {
   uint64_t epoch = 0;          ///< Counts from 1; 0: not shown.
   uint64_t epochs = 0;         ///< 0: their number is not given.
   double trainLoss = 0;        ///< Smoothed, or the mean of an epoch.
-  bool hasPerplexity = false;  ///< Shown beside losses, of which it is exp.
+  bool hasPerplexity = false;  ///< Shown beside losses: exp(loss).
   double seconds = 0;          ///< So far, with evaluations and checkpoints.
   double samplesPerSecond = 0; ///< 0: not known yet.
   float lossScale = 1;         ///< Shown unless 1.

@@ -12,8 +12,8 @@ namespace mpc::tool {
 std::vector<uint64_t> permute(uint64_t count, uint64_t seed, uint64_t epoch);
 
 /// Gives out the samples of a data set in batches, epoch after epoch. What it
-/// gives depends on its arguments and position alone, so that training goes on
-/// after a stop as if there had been none.
+/// gives depends on its arguments and position alone, so that training
+/// continues after a stop as if there had been none.
 class Sampler {
 public:
   struct Position {

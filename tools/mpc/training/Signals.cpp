@@ -42,7 +42,7 @@ StopOnSignal::StopOnSignal() {
   sigaction(SIGPIPE, &action, &previousPipe);
   if (previousPipe.sa_handler == SIG_IGN)
     sigaction(SIGPIPE, &previousPipe, nullptr);
-  // The terminal has gone, of which both the kernel and the shell may tell.
+  // The terminal is gone; both the kernel and the shell may report it.
   // Whoever started the process with nohup wants it to go on.
   sigaction(SIGHUP, &action, &previousHangUp);
   if (previousHangUp.sa_handler == SIG_IGN)

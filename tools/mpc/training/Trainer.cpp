@@ -14,7 +14,8 @@
 
 using namespace mpc::tool;
 
-/// Who goes on after a step that is not finite must know of it before the next.
+/// To continue after a step that is not finite, it must be known before the
+/// next.
 static SessionSettings forTraining(const TrainOptions &options, uint64_t seed) {
   SessionSettings settings = options.session;
   settings.seed = seed;

@@ -49,8 +49,8 @@ struct TrainOptions {
 };
 
 /// Trains a session on a data set: batches, epochs, evaluations, checkpoints,
-/// and going on from one. A step is one update of the weights, or one that was
-/// skipped because a gradient overflowed.
+/// and continuing from one. A step is one update of the weights, or one that
+/// was skipped because a gradient overflowed.
 ///
 /// Everything that decides the course of training is in the session and saved
 /// with it, the sampler's position among its properties.
@@ -71,7 +71,7 @@ public:
   ExitCode run();
 
 private:
-  /// A batch that was queued and of which no result is known.
+  /// A queued batch without a result so far.
   struct Queued {
     uint64_t call; ///< Counts from 1, as mpc_step_info_t does.
     std::vector<uint64_t> samples;

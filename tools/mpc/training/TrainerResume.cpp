@@ -1,4 +1,4 @@
-//===- TrainerResume.cpp - Training that goes on from a checkpoint --------===//
+//===- TrainerResume.cpp - Continuing training from a checkpoint ----------===//
 
 #include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
@@ -80,7 +80,7 @@ void Trainer::resume() {
 }
 
 /// Says what the program was compiled with and the checkpoint was not. Training
-/// goes on with the program's; that it is the same training must be true, or
+/// continues with the program's; that it is the same training must be true, or
 /// asked for. `misfit` is what of the optimizer's the checkpoint lacks or has
 /// too much.
 void Trainer::takeOptions(const std::string &misfit) {
@@ -110,7 +110,7 @@ void Trainer::takeOptions(const std::string &misfit) {
                  "options; its learning rate is %g\n",
                  readRate().value_or(0));
   // A rate that was compiled anew is meant; otherwise that of the checkpoint,
-  // which --lr may have set, goes on.
+  // which --lr may have set, is kept.
   const char *totalSteps = program.stateOf(MPC_STATE_TOTAL_STEPS);
   if (changes.totalSteps && totalSteps)
     session.writeCounter(

@@ -51,7 +51,7 @@ def RangeOpInterface : OpInterface<"RangeOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<
-      [{Sets `results`, of which nothing is known on entry, to what follows from
+      [{Sets `results`, which are unknown on entry, to what follows from
       `operands`. There is one range for each operand and each result.}],
       "void", "inferRanges",
       (ins "::llvm::ArrayRef<::mpc::amp::NumberRange>":$operands,

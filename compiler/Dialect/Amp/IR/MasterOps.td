@@ -18,7 +18,7 @@ def Amp_SplitCompensatedOp : Amp_Op<"split_compensated", [
     Pure, SameOperandsAndResultShape, AllTypesMatch<["value", "rest"]>]> {
   let summary = "Split a number into a bf16 value and its bf16 rounding error";
   let description = [{
-    `value` is the input rounded to nearest, `rest` what that left out, rounded
+    `value` is the input rounded to nearest, `rest` the rounding error, rounded
     as well: 16 bits of a number's 24 stay. As amp.cast, both are infinite or
     NaN where the rounded input is, so that nothing commits one without the
     other.

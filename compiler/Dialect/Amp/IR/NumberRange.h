@@ -67,7 +67,7 @@ NumberRange negativeOf(const NumberRange &a);
 NumberRange productOf(const NumberRange &a, const NumberRange &b);
 NumberRange squareOf(const NumberRange &a);
 NumberRange quotientOf(const NumberRange &a, const NumberRange &b);
-/// Of `count` elements added up in f32, in any order.
+/// The range of the sum of `count` elements in f32, in any order.
 NumberRange sumOf(double count, const NumberRange &a);
 
 /// The range of a function that never falls, on all numbers.

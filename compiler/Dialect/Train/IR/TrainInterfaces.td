@@ -59,7 +59,7 @@ def RowsOpInterface : OpInterface<"RowsOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<[{
-        The operand of which row `i`, and no other, goes into row `i` of the
+        The operand whose row `i`, and no other, goes into row `i` of the
         first result; null if rows mix.
       }],
       "::mlir::Value", "getRowsOperand">,
@@ -211,7 +211,7 @@ def ViewOpInterface : OpInterface<"ViewOpInterface"> {
 def PartOpInterface : OpInterface<"PartOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    An op each result of which is a box of consecutive elements of one operand.
+    An op whose results are boxes of consecutive elements of one operand.
   }];
   let methods = [
     InterfaceMethod<"The operand that is taken apart.", "::mlir::Value",
@@ -268,7 +268,7 @@ def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
 def AffineOpInterface : OpInterface<"AffineOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    An op each result element of which is an element of one operand, times a
+    An op whose result elements are elements of one operand, times a
     factor, plus a term, where the other operands give the factor and the term.
   }];
   let methods = [

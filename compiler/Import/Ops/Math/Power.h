@@ -10,9 +10,9 @@ namespace mpc {
 /// by way of a logarithm.
 mlir::Value emitPower(ImportedNode &node, mlir::Value base, double exponent);
 
-/// The root of what is not negative, the square root unless `order` says
-/// otherwise. Where that is 0 so is the gradient, though the root has none:
-/// that of x sqrt(x), and PyTorch's of a norm, are 0.
+/// The root of what is not negative, the square root unless `order` is given.
+/// Where that is 0 so is the gradient, though the root has none: that of x
+/// sqrt(x), and PyTorch's of a norm, are 0.
 mlir::Value emitRoot(ImportedNode &node, mlir::Value sum, double order = 2);
 
 mlir::LogicalResult importPow(ImportedNode &node);

@@ -166,8 +166,7 @@ static Value resizeAlong(ImportedNode &node, Value value, int64_t axis,
                                       node.i64("axis", axis));
 }
 
-/// `value` where element `outside[i]` of dimension `axis` does not say
-/// otherwise.
+/// `value`, replaced where element `outside[i]` of dimension `axis` is set.
 static Value replaceOutside(ImportedNode &node, Value value, int64_t axis,
                             const std::vector<bool> &outside, double by) {
   SmallVector<int64_t> shape(shapeOf(value).size(), 1);

@@ -16,7 +16,7 @@ namespace mpc {
 /// to, even where one variable depends on another.
 mlir::Value leaf(ImportedNode &node, mlir::Value value);
 
-/// A leaf for a variable of which only the shape matters.
+/// A leaf for a variable; only its shape matters.
 mlir::Value leafOf(ImportedNode &node, llvm::ArrayRef<int64_t> shape);
 
 /// The gradient at each of `leaves`, given that at `y`; null after an error.

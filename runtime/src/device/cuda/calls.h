@@ -32,7 +32,7 @@ struct CudaCall {
   cuda::CUfunction function = nullptr;
   const kernels::CudaKernel* kernel = nullptr;
   const cuda::CUdeviceptr* operands = nullptr;
-  void** parameters = nullptr;  // Of `function`: where the operands stand.
+  void** parameters = nullptr;  // For `function`: where the operands stand.
   uint32_t blocks = 1;
   uint32_t threads = 1;
 };

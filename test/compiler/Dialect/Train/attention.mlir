@@ -4,7 +4,7 @@
 train.state @w parameter : tensor<2x2x7x8xf32>
 
 // Two heads of the keys serve six of the queries. The gradient comes from what
-// the forward op left, in one op, of which each operand takes its part.
+// the forward op left, in one op; each operand takes its part.
 // CHECK-LABEL: func.func @train
 // GRAD-LABEL: func.func @train
 func.func @train(%q: tensor<2x6x5x8xf32>, %v: tensor<2x2x7x4xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {

@@ -24,7 +24,7 @@ train.state @m optimizer : tensor<8x1024xf32>
 
 // -----
 
-// One product reads several weights side by side, of which one is frozen: its
+// One product reads several weights side by side, and one is frozen: its
 // part of the gradient leads nowhere.
 // CHECK-LABEL: func.func @concatenated_weights
 func.func @concatenated_weights(%x: tensor<32x64xf32>, %dy: tensor<32x192xf32>) {

@@ -53,7 +53,7 @@ train.state @w parameter : tensor<64x64xf32>
 
 // -----
 
-// The same chain, of which no index is made.
+// The same chain without an index.
 // CHECK-LABEL: func.func @plain
 func.func @plain(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
   %w = train.read @w : tensor<64x64xf32>

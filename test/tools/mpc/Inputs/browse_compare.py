@@ -32,7 +32,7 @@ def use_bad(browser):
     assert f"at '{OP}'" in browser.evaluate(text("#verdict"))
     assert browser.evaluate("byId('verdict').className") == "parts"
 
-    # Three charts, of which one has no number; a point for each op, of which one is to blame.
+    # Three charts, one without a number; a point for each op, one of them to blame.
     assert count(browser, "#curves figure") == 3 and "loss, apart: not finite" in browser.evaluate(text("#curves"))
     assert count(browser, "#curves svg") == 2 and count(browser, "#curves polyline.theirs") == 2
     found = browser.evaluate(text("#found"))

@@ -16,7 +16,7 @@
 using namespace mpc;
 using test::Folder;
 
-/// Of ../runtime/generated.c.
+/// Defined in ../runtime/generated.c.
 extern "C" void test_gradient(void *const *operands, int64_t begin,
                               int64_t end);
 

@@ -169,7 +169,7 @@ def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, 
 def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, Ranged, ElementByElement, Sums]> {
   let summary = "on_true where the condition holds, else on_false, with NumPy broadcasting";
   let description = [{
-    What is not chosen has no influence, be it infinite or NaN, and its gradient
+    What is not chosen has no influence, even if infinite or NaN, and its gradient
     is zero: a mask of -inf before a softmax gives zeros and finite gradients.
     A constant of one element is pinned.
 

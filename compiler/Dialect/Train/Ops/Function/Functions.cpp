@@ -288,7 +288,7 @@ static const Function functions[] = {
      false, 1, 0, MPC_FORMULA(m.ceil(x)), Function::Nothing, nullptr},
     {"round", kSensitive, "rounding the operand may change the integer result",
      false, 1, 0, MPC_FORMULA(m.roundeven(x)), Function::Nothing, nullptr},
-    // Of `high`, then `low`.
+    // The parameters are `high`, then `low`.
     {"clip", kFollow, "rounds once, where its operand does", false, 2, 4,
      MPC_FORMULA(clip(m, x, p[1], p[0])), kInput,
      MPC_FORMULA(between(m, x, p[1], p[0], !(p[1] == 0 && p[0] == 6))), true},

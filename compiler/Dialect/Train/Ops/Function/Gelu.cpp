@@ -85,7 +85,7 @@ static Value geluDerivative(ScalarMath &m, Value x, bool approximate) {
   if (approximate) { // factor' = 2 factor (1 - factor) inner'
     Value one = m.constant(1, x);
     // Where the factor is 0 or 1 and the square may be infinite, its product
-    // with 0 is 0 all the same.
+    // with 0 is still 0.
     Value most = m.constant(1e30, x);
     Value isMore = m.compare(arith::CmpFPredicate::OLT, most, square);
     square = m.select(isMore, most, square);

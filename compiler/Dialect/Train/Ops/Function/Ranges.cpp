@@ -155,7 +155,7 @@ static const FunctionRange ranges[] = {
     {"floor", true, MPC_RISING(std::floor(x))},
     {"ceil", true, MPC_RISING(std::ceil(x))},
     {"round", true, MPC_RISING(std::nearbyint(x))},
-    // Of `high`, then `low`.
+    // The parameters are `high`, then `low`.
     {"clip", true, MPC_RISING(std::min(std::max(x, p[1]), p[0]))},
 
     {"tanh", false, MPC_RISING(std::tanh(x))},

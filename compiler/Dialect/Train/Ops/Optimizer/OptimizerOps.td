@@ -94,7 +94,7 @@ def Train_ScheduledRateOp : Train_UpdateOp<"scheduled_rate"> {
     polynomial        m + (b - m) (1 - u)^power
     step              max(m, b gamma^floor(t / period))
     exponential       max(m, b gamma^t)
-    cosine-restarts   as cosine, in periods of which each is `factor` times as long
+    cosine-restarts   as cosine, in periods, each `factor` times as long
                       as the one before; the first has `period` steps
     one-cycle         W is where the rate is largest; it comes from b / 25 and
                       ends at b / 250,000, by cosines

@@ -416,7 +416,7 @@ namespace {
 struct SlicesToSplit : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// The only dimension of which `op` takes a part.
+  /// The only dimension that `op` takes a part of.
   static std::optional<int64_t> onlyDim(SliceOp op) {
     std::optional<int64_t> found;
     for (int64_t dim = 0; dim < op.getType().getRank(); ++dim) {

@@ -1,4 +1,4 @@
-"""fp8_states.py OPTIMIZER.safetensors: the scales of FP8, of which each is kept
+"""fp8_states.py OPTIMIZER.safetensors: the scales of FP8, each kept
 several times over, and the magnitudes they come from, a line for each.
 """
 import json
