@@ -10,7 +10,7 @@ namespace mpc {
 struct LaunchShape {
   int64_t items;    ///< Independent pieces of work; blocks of a grid.
   int64_t grain;    ///< Host: items that are worth a thread.
-  unsigned threads; ///< Of a block; 0 where there are no blocks.
+  unsigned threads; ///< Threads of a block; 0 where there are no blocks.
   unsigned lanes;   ///< Elements that one thread handles at once.
   bool isFlat;      ///< Has no sums and no rows.
 };

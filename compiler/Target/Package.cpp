@@ -96,7 +96,7 @@ private:
     fbs::SegmentKind kind;
     std::string target;
     const std::string *bytes;
-    std::string form; ///< Of kind Other.
+    std::string form; ///< For kind Other.
   };
   std::vector<Segment> segments() const {
     std::vector<Segment> list;

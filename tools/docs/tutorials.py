@@ -26,7 +26,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(diff|sh)\n(.*?)^```$", re.M | re.S)
-MAX_LINES = 10  # Of what a program says is wrong.
+MAX_LINES = 10  # Lines shown of an error.
 FILE = re.compile(r"(?=^--- \S+\n\+\+\+ )", re.M)
 CHANGED = re.compile(r"^\+\+\+ b/(\S+)", re.M)
 

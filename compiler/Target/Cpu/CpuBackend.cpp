@@ -9,8 +9,8 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Column sums of one kernel live on the stack: so many columns, and so many of
-/// all sums together, of which each is at most 8 bytes.
+/// Column sums of one kernel live on the stack: at most so many columns, and so
+/// many sums in all, of at most 8 bytes each.
 static constexpr int64_t kMaxStackColumns = 16384;
 static constexpr int64_t kMaxStackSums = 4 * kMaxStackColumns;
 

@@ -155,7 +155,7 @@ class Checker {
   uint32_t num_functions() const {
     return variant_->functions() ? variant_->functions()->size() : 0;
   }
-  // Of the variant; null if this runtime knows no such device.
+  // The driver of the variant; null if this runtime knows no such device.
   const DeviceDriver* driver() const {
     const DeviceKind* kind =
         find_device_kind(variant_->device()->string_view());

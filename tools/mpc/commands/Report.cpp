@@ -83,8 +83,7 @@ static std::string findReport(const std::string &path, const Options &options) {
       report = mpc_program_report(program.get(), &size);
     return std::string(report, size);
   }
-  mpc::CompileResult result =
-      mpc::compile(options.arguments.toOptions(path));
+  mpc::CompileResult result = mpc::compile(options.arguments.toOptions(path));
   printMessages(result);
   if (failed(result.failure))
     throw AlreadyReported(exitCodeOf(result.failure));
