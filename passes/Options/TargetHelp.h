@@ -4,11 +4,11 @@
 
 namespace mpc {
 
-/// "cpu, cuda, or DEVICE:ARCHITECTURE; several with commas between".
-inline constexpr char kTargetHelp[] =
+/// "Targets: cpu, cuda, or DEVICE:ARCHITECTURE; comma-separated".
+inline constexpr char kTargetHelp[] = "Targets: "
 #define MPC_DEVICE(name, ...) #name ", "
 #include "kernels/devices.def"
-    "or DEVICE:ARCHITECTURE; several with commas between";
+                                      "or DEVICE:ARCHITECTURE; comma-separated";
 
 } // namespace mpc
 

@@ -206,10 +206,11 @@ uint64_t Program::microBatches() const {
 static constexpr uint64_t kMaxThreads = 1024;
 
 static constexpr char kDeviceHelp[] =
+    "Device: "
 #define MPC_DEVICE(name, ...) #name ", "
 #include "kernels/devices.def"
-    "the number N of an accelerator as DEVICE:N, or auto (default): an "
-    "accelerator if the package has code for it and there is one";
+    "DEVICE:N for accelerator N, or auto (default: an accelerator if "
+    "available and supported by the package)";
 
 DeviceName::DeviceName() : CLI::Validator("") {
   func_ = [](std::string &name) -> std::string {

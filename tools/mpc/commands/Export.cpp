@@ -266,9 +266,8 @@ static int run(const Options &options) {
   SessionSettings settings;
   for (const mpc::kernels::DeviceRow &device : mpc::kernels::kDevices)
     if (device.device_class == mpc::kernels::DeviceClass::Host &&
-        settings.device == "auto" &&
-        hasCodeFor(package, std::string(device.name)))
-      settings.device = device.name;
+        settings.device == "auto" && hasCodeFor(package, device.name.data()))
+      settings.device = device.name.data();
   Session session(program, settings);
   std::string loaded = session.load(options.checkpoint);
   options.weights.apply(session, program);
