@@ -88,8 +88,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
       if (!state || state.getType() != type)
         fail(func.getLoc(), "import",
              "output " + Twine(i) +
-                 " of 'initialize' must have the name and "
-                 "the type of a state");
+                 " of 'initialize' must have the name and the type of a state");
     }
   }
 

@@ -156,26 +156,26 @@ private:
       std::optional<size_t> enough = findEnough(func, extents, most, least);
       if (!enough)
         return emitUsageError(func.getLoc())
-               << "memory-budget: '" << func.getName() << "' keeps "
-               << formatBytes(least)
-               << " for the backward pass at least, which is "
+               << "memory-budget: '" << func.getName() << "' saves at least "
+               << formatBytes(least) << " for the backward pass, "
                << percent(double(least) / double(before)) << " of the "
-               << formatBytes(before) << " without recomputation, but may keep "
-               << formatBytes(most) << "; allow that much or make the batch "
-               << "smaller";
+               << formatBytes(before)
+               << " without recomputation, but may save only "
+               << formatBytes(most)
+               << "; raise the budget or use a smaller batch";
       chosen = *enough;
     }
     int64_t flops = 0;
     func.walk([&](Operation *op) { flops += flopsOf(op); });
     Rematerialized copies = apply(func, extents.get(chosen));
-    addNote(
-        getOperation(),
-        "recomputation: '" + func.getName().str() + "' keeps " +
-            formatBytes(peakOf(func)) + " for the backward pass instead of " +
-            formatBytes(before) + "; " + std::to_string(copies.ops) +
-            (copies.ops == 1 ? " op runs" : " ops run") + " again, which is " +
-            percent(flops ? double(copies.cost.flops) / double(flops) : 0) +
-            " more FLOP");
+    addNote(getOperation(),
+            "recomputation: '" + func.getName().str() + "' saves " +
+                formatBytes(peakOf(func)) +
+                " for the backward pass instead of " + formatBytes(before) +
+                "; recomputes " + std::to_string(copies.ops) +
+                (copies.ops == 1 ? " op, " : " ops, ") +
+                percent(flops ? double(copies.cost.flops) / double(flops) : 0) +
+                " more FLOP");
     llvm::json::Object line{
         {"function", func.getName()},
         {"ops", copies.ops},
@@ -208,11 +208,11 @@ private:
       asked = consider(extents.full());
     if (asked > least)
       addNote(getOperation(),
-              "recomputation: '" + func.getName().str() + "' would keep " +
+              "recomputation: '" + func.getName().str() + "' would save " +
                   formatBytes(asked) + " with option 'recompute'=" + recompute +
                   ", more than with " +
-                  (best == extents.none() ? "none" : "selective") +
-                  ", which is taken");
+                  (best == extents.none() ? "none; using none"
+                                          : "selective; using selective"));
     return best;
   }
 

@@ -106,8 +106,7 @@ class Cast {
 public:
   explicit Cast(const std::string &to)
       : compiled("func.func @f(%x: tensor<131072xf32>) -> tensor<131072x" + to +
-                 "> { %0 = amp.cast %x : tensor<131072xf32> to "
-                 "tensor<131072x" +
+                 "> { %0 = amp.cast %x : tensor<131072xf32> to tensor<131072x" +
                  to + "> return %0 : tensor<131072x" + to + "> }") {}
 
   bool isReady() const { return compiled.kernels.size() == 1; }

@@ -56,20 +56,18 @@ const std::vector<Model> &modelsOfGradients() {
       MPC_FUNCTION("Sqrt", "x[3,5]:0.5..2", "Sqrt"),
       MPC_FUNCTION("Reciprocal", "x[3,5]:0.5..2", "Reciprocal"),
       {"Gradient_cross_entropy", "x[3,5] w[3,5]:0.5..1",
-       "a = Mul (x, w) l = Constant <value_ints = [1, 0, 4]> () "
-       "h = SoftmaxCrossEntropyLoss (a, l) y = " MPC_GRADIENT("\"x\"",
-                                                              "h") "(x)",
+       "a = Mul (x, w) l = Constant <value_ints = [1, 0, 4]> () h = "
+       "SoftmaxCrossEntropyLoss (a, l) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
        "3,5"},
       {"Gradient_cross_entropy_each", "x[3,5] w[3,5]:0.5..1",
-       "a = Mul (x, w) l = Constant <value_ints = [1, 0, 4]> () "
-       "e = SoftmaxCrossEntropyLoss <ignore_index = 0, reduction = \"none\"> "
-       "(a, l) h = Mul (e, e) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
+       "a = Mul (x, w) l = Constant <value_ints = [1, 0, 4]> () e = "
+       "SoftmaxCrossEntropyLoss <ignore_index = 0, reduction = \"none\"> (a, "
+       "l) h = Mul (e, e) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
        "3,5"},
       {"Gradient_likelihood", "x[3,5] w[3,5]:0.5..1",
-       "a = Mul (x, w) b = Mul (a, a) "
-       "l = Constant <value_ints = [1, 0, 4]> () "
-       "e = NegativeLogLikelihoodLoss (b, l) h = Mul (e, e) "
-       "y = " MPC_GRADIENT("\"x\"", "h") "(x)",
+       "a = Mul (x, w) b = Mul (a, a) l = Constant <value_ints = [1, 0, 4]> () "
+       "e = NegativeLogLikelihoodLoss (b, l) h = Mul (e, e) y = " MPC_GRADIENT(
+           "\"x\"", "h") "(x)",
        "3,5"},
       {"Gradient_softmax", "x[3,5] w[3,5]",
        "s = Softmax <axis = 0> (x) h = Mul (s, w) y = " MPC_GRADIENT("\"x\"",
@@ -85,20 +83,20 @@ const std::vector<Model> &modelsOfGradients() {
        "4,5"},
       // The gradient penalty of a critic.
       {"Gradient_convInput", "x[2,2,6,5] v[3,2,3,2] w[4,3,2,2]",
-       "a = Conv <pads = [1, 0, 0, 1], strides = [2, 1]> (x, v) b = Tanh (a) "
-       "h = Conv (b, w) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
+       "a = Conv <pads = [1, 0, 0, 1], strides = [2, 1]> (x, v) b = Tanh (a) h "
+       "= Conv (b, w) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
        "2,2,6,5"},
       {"Gradient_convWeight", "x[2,2,6,5] v[3,2,3,2] w[4,3,2,2]",
-       "a = Conv <pads = [1, 0, 0, 1]> (x, v) b = Tanh (a) h = Conv (b, w) "
-       "y = " MPC_GRADIENT("\"v\"", "h") "(v)",
+       "a = Conv <pads = [1, 0, 0, 1]> (x, v) b = Tanh (a) h = Conv (b, w) y "
+       "= " MPC_GRADIENT("\"v\"", "h") "(v)",
        "3,2,3,2"},
       {"Gradient_averagePool", "x[2,2,6,5]",
-       "a = Mul (x, x) b = AveragePool <kernel_shape = [2, 2]> (a) "
-       "h = Mul (b, b) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
+       "a = Mul (x, x) b = AveragePool <kernel_shape = [2, 2]> (a) h = Mul (b, "
+       "b) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
        "2,2,6,5"},
       {"Gradient_gather", "x[4,3]",
-       "i = Constant <value = int64[4] {0, 3, 1, 3}> () r = Gather (x, i) "
-       "h = Sin (r) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
+       "i = Constant <value = int64[4] {0, 3, 1, 3}> () r = Gather (x, i) h = "
+       "Sin (r) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
        "4,3"},
       // Third order: a gradient of a gradient is differentiated.
       {"Gradient_third", "x[3,4] w[3,4]",
@@ -118,9 +116,8 @@ const std::vector<Model> &modelsOfGradients() {
            "\"x\", \"w\"", "h") "(x, w) y = Mul (p, q)",
        "3,4"},
       {"Gradient_elsewhere", "x[3,4] w[3,4] z[3,4]",
-       "a = Mul (x, w) h = Sin (a) p = "
-       "ai.onnx.preview.training.Gradient <xs = [\"x\"], zs = [\"w\"], "
-       "y = \"h\"> (z, x) y = Add (p, h)",
+       "a = Mul (x, w) h = Sin (a) p = ai.onnx.preview.training.Gradient <xs = "
+       "[\"x\"], zs = [\"w\"], y = \"h\"> (z, x) y = Add (p, h)",
        "3,4"},
       {"Gradient_none", "x[3,4] w[3,4]",
        "h = Sin (x) g = " MPC_GRADIENT("\"x\", \"w\"",

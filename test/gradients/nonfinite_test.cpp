@@ -183,10 +183,10 @@ TEST_P(NonFinite, UpdatesThatOverflowAreNotMade) {
   session.write("v", {0, 0, 0, 0});
   std::vector<Values> inputs = {Values(12, 0.0), Values(8, 1.0)};
   Session::Outcome outcome = session.tryStep(inputs);
-  expectText(outcome,
-             "the update is not finite; weights that would have become "
-             "infinite or nan in 'optimizer (sgd)' kept their values; "
-             "the learning rate is 1e+38");
+  expectText(
+      outcome,
+      "the update is not finite; weights that would have become infinite or "
+      "nan in 'optimizer (sgd)' kept their values; the learning rate is 1e+38");
   EXPECT_EQ(outcome.info.skipped, 0);
   EXPECT_EQ(outcome.info.updated, 1);
   EXPECT_EQ(session.read("v"), Values(4, 0.0));

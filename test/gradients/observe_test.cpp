@@ -220,8 +220,8 @@ TEST_P(Observe, WeightsAreNamed) {
   // Its copy alone.
   session.write("v", {0.5, 1e6, 0.5, 0.5});
   outcome = session.tryStep(kBatch);
-  EXPECT_NE(outcome.message.find("the weight 'v' exceeds the range of f16 "
-                                 "(inf at position 1)"),
+  EXPECT_NE(outcome.message.find(
+                "the weight 'v' exceeds the range of f16 (inf at position 1)"),
             std::string::npos)
       << outcome.message;
 }

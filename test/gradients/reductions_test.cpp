@@ -109,8 +109,8 @@ const Values kStart = {0.1, 0.2, 0.3, 0.4, 0.5, 0.6};
 
 std::string modelOf(const ReductionCase &loss) {
   return std::string("<ir_version: 9, opset_import: [\"\" : 20]>\n"
-                     "m (float[N, 2] x, int64[N] labels, float[2, 3] w = "
-                     "{0.1, 0.2, 0.3, 0.4, 0.5, 0.6}) => (float") +
+                     "m (float[N, 2] x, int64[N] labels, float[2, 3] w = {0.1, "
+                     "0.2, 0.3, 0.4, 0.5, 0.6}) => (float") +
          (loss.reduction == std::string("none") ? "[K]" : "") +
          " loss)\n{\n weights = Constant <value = float[3] {0.5, 1.0, 2.0}> ()"
          "\n y = MatMul (x, w)\n loss = SoftmaxCrossEntropyLoss <reduction = "

@@ -207,8 +207,8 @@ TEST(Hostile, NoStateIsCalledLikeMetadata) {
   Outcome outcome = load_outcome(make_package(options));
   EXPECT_EQ(outcome.code, MPC_DAMAGED);
   EXPECT_NE(
-      outcome.message.find("slot '__metadata__' of state 'parameters': "
-                           "its name is reserved by the checkpoint format"),
+      outcome.message.find("slot '__metadata__' of state 'parameters': its "
+                           "name is reserved by the checkpoint format"),
       std::string::npos)
       << outcome.message;
 }

@@ -172,9 +172,9 @@ static void printMachine(llvm::raw_ostream &os, const Report &report,
           report.findRecomputation(summary.function->name))
     say("Recomputation in '" + again->function + "': at most " +
         inBytes(again->after.peak()) +
-        " are kept for the backward pass instead of " +
+        " are saved for the backward pass instead of " +
         inBytes(again->before.peak()) + "; " + count(again->cost.ops, "op") +
-        (again->cost.ops == 1 ? " runs again" : " run again"));
+        (again->cost.ops == 1 ? " is recomputed" : " are recomputed"));
   for (const Device &device : report.devices) {
     for (const Device::Entry &entry : device.entries)
       if (entry.time && entry.name == summary.function->name)

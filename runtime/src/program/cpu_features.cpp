@@ -179,8 +179,8 @@ mpc_status_t check_cpu_features(const schema::Variant& variant) {
       return mpc_status_make(
           MPC_INCOMPATIBLE,
           "compiled for '%s': needs the CPU feature '%s', which "
-          "MPC_MAX_CPU_ISA=%s excludes; compile the model under that limit "
-          "or with another option 'target-cpu', or unset it",
+          "MPC_MAX_CPU_ISA=%s excludes; compile the model under that limit or "
+          "with another option 'target-cpu', or unset it",
           target, name.c_str(), limit.name);
     return mpc_status_make(
         MPC_INCOMPATIBLE,

@@ -481,8 +481,8 @@ Options parseOptions(int argc, char **argv) {
              !value("--asm=", options.assembly) &&
              !value("--json=", options.json)) {
       std::fprintf(stderr,
-                   "usage: %s [--filter=TEXT] [--asm=CASE] "
-                   "[--rounds=N] [--json=FILE] [--resident]\n",
+                   "usage: %s [--filter=TEXT] [--asm=CASE] [--rounds=N] "
+                   "[--json=FILE] [--resident]\n",
                    argv[0]);
       std::exit(2);
     }
@@ -511,8 +511,8 @@ int main(int argc, char **argv) {
       options.json.empty() ? nullptr : std::fopen(options.json.c_str(), "w");
   if (options.assembly.empty()) {
     std::printf(
-        "%d threads; GB/s, medians; copies move as many bytes; the "
-        "ratio is to the plain copy; %s\n",
+        "%d threads; GB/s, medians; copies move as many bytes; the ratio is to "
+        "the plain copy; %s\n",
         omp_get_max_threads(),
         options.resident ? "one set of memory, cached if it fits"
                          : "all from main memory");

@@ -47,9 +47,9 @@ constexpr std::pair<const char *, const char *> kExceptions[] = {
     {"Clip", "if learned bounds are equal, each receives the gradient of the "
              "elements it cuts off; in PyTorch's `clamp` the lower one "
              "receives none"},
-    {"Clip", "with bounds 0 and 6, elements equal to a bound receive no "
-             "gradient, as in PyTorch's `relu6`; exporters write `clamp(0, "
-             "6)` as the same node"},
+    {"Clip",
+     "with bounds 0 and 6, elements equal to a bound receive no gradient, as "
+     "in PyTorch's `relu6`; exporters write `clamp(0, 6)` as the same node"},
     {"Clip", "with other constant bounds, elements equal to a bound receive "
              "the gradient, as in PyTorch's `clamp`; exporters write "
              "`hardtanh`, which stops it, as the same node"},
@@ -197,9 +197,9 @@ std::string OpList::text() const {
         "becomes - classes of precision, kernels of `kernels/catalog.def` or "
         "generated code - is the same for CPUs and GPUs (no GPU has run one "
         "yet), and was seen on the op's smallest nodes, as were the types of "
-        "inputs and whether gradients flow. `-`: nothing is left of the op "
-        "but data that moves, or constants: \"too\" where all inputs are "
-        "known, or \"alone\".\n";
+        "inputs and whether gradients flow. `-`: nothing is left of the op but "
+        "data that moves, or constants: \"too\" where all inputs are known, or "
+        "\"alone\".\n";
   std::string last;
   forEachOp([&](llvm::StringRef family, const OpRow &row) {
     if (family != last)
@@ -235,11 +235,10 @@ std::string OpList::text() const {
         "cell state as well before it becomes the output. ONNX Runtime does "
         "not clip that one.\n"
         "- Resize with `scales`: the new extent is a whole number, rounded "
-        "down from a product in f32, and `align_corners`, "
-        "`pytorch_half_pixel` and `tf_crop_and_resize` compute with it, as in "
-        "ONNX Runtime. ONNX's reference code computes with the product. ONNX "
-        "Runtime copies an image whose extents stay, although its scale is "
-        "not 1.\n"
+        "down from a product in f32, and `align_corners`, `pytorch_half_pixel` "
+        "and `tf_crop_and_resize` compute with it, as in ONNX Runtime. ONNX's "
+        "reference code computes with the product. ONNX Runtime copies an "
+        "image whose extents stay, although its scale is not 1.\n"
         "\n## Very large and very small numbers\n\n"
         "- Exp, and what is computed by it (Sigmoid, Softplus, Elu, Softmax): "
         "results below 2^-126 are 0. PyTorch keeps subnormal numbers on CPUs, "
@@ -255,28 +254,28 @@ std::string OpList::text() const {
         "- Layer, group, instance and batch norms of an input whose mean is M "
         "times its deviation are off by M 4e-8 or so, as in PyTorch.\n"
         "\n## Labels and indices out of range\n\n"
-        "- Labels of SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss "
-        "lie in [0, C) or equal `ignore_index`, and indices of Gather, "
+        "- Labels of SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss lie "
+        "in [0, C) or equal `ignore_index`, and indices of Gather, "
         "GatherElements and GatherND in [-C, C), C being the extent of the "
         "dimension; ONNX leaves others undefined. Where they are an input of "
         "the model, or are computed from one with constants (sums, products, "
         "Clip, Max, Min, Mod, and Where with conditions on the same input), "
-        "the input has the range that follows, and data outside it is "
-        "refused (exit status 2). Where they are computed otherwise, one "
-        "that is out of range makes its result NaN, in the loss and in the "
-        "gradient, so that the step changes nothing (exit status 6). An "
-        "index of -1, as GatherElements behind `y - 1` may have it, counts "
-        "from the end, as ONNX says; PyTorch's `gather` refuses it.\n"
-        "- TorchScript's exporter writes `x[i, y]`, of an x of [N, C], as "
-        "row i * C + y of x under the shape [N * C]. Rows of a flattened "
-        "tensor whose index is put together like that are taken for what "
-        "PyTorch means: an input that is y, or that y is computed from as "
-        "above, must give [0, C), although other rows exist. Where y is "
-        "computed otherwise, nothing in the graph tells a column from the "
-        "next row, and a label outside [0, C) reads another row's element, "
-        "as ONNX says. With a row index that is one number for all, y has "
-        "the range of the rows. The newer exporter writes GatherND, which "
-        "needs no such guess.\n";
+        "the input has the range that follows, and data outside it is refused "
+        "(exit status 2). Where they are computed otherwise, one that is out "
+        "of range makes its result NaN, in the loss and in the gradient, so "
+        "that the step changes nothing (exit status 6). An index of -1, as "
+        "GatherElements behind `y - 1` may have it, counts from the end, as "
+        "ONNX says; PyTorch's `gather` refuses it.\n"
+        "- TorchScript's exporter writes `x[i, y]`, of an x of [N, C], as row "
+        "i * C + y of x under the shape [N * C]. Rows of a flattened tensor "
+        "whose index is put together like that are taken for what PyTorch "
+        "means: an input that is y, or that y is computed from as above, must "
+        "give [0, C), although other rows exist. Where y is computed "
+        "otherwise, nothing in the graph tells a column from the next row, and "
+        "a label outside [0, C) reads another row's element, as ONNX says. "
+        "With a row index that is one number for all, y has the range of the "
+        "rows. The newer exporter writes GatherND, which needs no such "
+        "guess.\n";
   return result;
 }
 

@@ -108,8 +108,8 @@ What stays f32 in 'step'
     1   0.0 %  14.3 %                         in ops with 16 bit: results, scales, arithmetic
 
 Casts in 'step': 1, 600 B read and written; 0 of weights
-Recomputation in 'step': at most 200 B are kept for the backward pass instead of 600 B; 1 op runs
-again
+Recomputation in 'step': at most 200 B are saved for the backward pass instead of 600 B; 1 op is
+recomputed
 Time of 'step' on cpu: 62.2 % in f32, 37.8 % in bf16 (estimated from the rates of an abacus)
 Memory on cpu: 4.1 kB of states, 2.0 kB of arena (8.2 kB if no buffers shared memory)
 Launches on cpu: step 3 (2 generated)
@@ -146,8 +146,7 @@ TEST(ReportSummary, EstimatesTimes) {
   Rates rates = *report.devices[0].rates;
   EXPECT_EQ(describeTime(report, rates, {50, 25, 25}),
             "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8 (estimated from the "
-            "rates of an "
-            "abacus)");
+            "rates of an abacus)");
   rates.fp8 = rates.low;
   EXPECT_EQ(describeTime(report, rates, {50, 25, 25}),
             "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8 (multiplied as bf16) "
@@ -155,8 +154,7 @@ TEST(ReportSummary, EstimatesTimes) {
   rates.low = rates.fp8 = rates.wide;
   EXPECT_EQ(describeTime(report, rates, {75, 25, 0}),
             "75.0 % in f32, 25.0 % in bf16 (multiplied as f32) (estimated from "
-            "the rates of "
-            "an abacus)");
+            "the rates of an abacus)");
   EXPECT_EQ(
       describeTime(report, rates, {100, 0, 0}),
       "100.0 % in f32, 0.0 % in bf16 (estimated from the rates of an abacus)");

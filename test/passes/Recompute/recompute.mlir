@@ -18,7 +18,7 @@
 // the weights, and the output.
 
 // What runs again reads by way of recalls, so CSE merges nothing.
-// CHECK:       mpc.notes = ["recomputation: 'step' keeps 6.1 kB for the backward pass instead of 10.2 kB; 2 ops run again, which is 13.0 % more FLOP"]
+// CHECK:       mpc.notes = ["recomputation: 'step' saves 6.1 kB for the backward pass instead of 10.2 kB; recomputes 2 ops, 13.0 % more FLOP"]
 // What is kept op by op, after and before: of the five tensors all behind the
 // forward pass, each up to the last that reads it.
 // CHECK-SAME:  mpc.recompute_report = "[{\22after\22:{\22kept_bytes\22:[0,0,2048,2048,4096,4096,6144,6144,6144,4096,4096,6144,6144,4096,2048,2048,4096,4096,2048,0,0],\22kept_stride\22:1,\22ops\22:21},
@@ -40,7 +40,7 @@
 // CHECK-NEXT:  train.gelu_grad %[[SECOND]], %[[R1]]
 
 // The second product is the checkpoint; the first runs again from the input.
-// FULL:       keeps 4.1 kB for the backward pass instead of 10.2 kB; 3 ops run again, which is 20.4 % more FLOP
+// FULL:       saves 4.1 kB for the backward pass instead of 10.2 kB; recomputes 3 ops, 20.4 % more FLOP
 // FULL-LABEL: func.func @step
 // FULL:       train.gelu %{{.*}} {mpc.recomputed}
 // FULL:       %[[H:.*]] = train.matmul %{{.*}} {mpc.recomputed}
@@ -48,7 +48,7 @@
 // FULL-NOT:   mpc.recomputed
 
 // The first op is what runs again if one suffices: it is kept longest.
-// PART:       keeps 8.2 kB for the backward pass instead of 10.2 kB; 1 op runs again
+// PART:       saves 8.2 kB for the backward pass instead of 10.2 kB; recomputes 1 op,
 // PART-LABEL: func.func @step
 // PART:       %[[H1:.*]] = train.matmul %arg0
 // PART:       %[[R1:.*]] = train.remat_barrier %[[H1]]
@@ -59,7 +59,7 @@
 // NONE-NOT:   train.remat_barrier
 // NONE-NOT:   mpc.recomputed
 
-// LEAST: error: memory-budget: 'step' keeps {{.*}} for the backward pass at least, which is {{.*}} % of the {{.*}} without recomputation, but may keep 10 B; allow that much or make the batch smaller
+// LEAST: error: memory-budget: 'step' saves at least {{.*}} for the backward pass, {{.*}} % of the {{.*}} without recomputation, but may save only 10 B; raise the budget or use a smaller batch smaller
 // MANY: error: memory-budget must be a number of bytes, such as 512MB, or a share of what is saved without it, such as 60%, but is '
 // BOTH: error: memory-budget chooses what to recompute; leave out recompute
 // MODE: error: option 'recompute' must be none, selective or full, but is 'some'

@@ -71,7 +71,7 @@ public:
     reference = train(wide);
     if (reference.size() < options.steps)
       throw Failure(Numeric,
-                    format("training already fails at step %zu with "
+                    format("training already fails after step %zu with "
                            "--precision=fp32; run mpc train for details",
                            reference.size()));
     ops = findRounded();

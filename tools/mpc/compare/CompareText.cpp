@@ -121,33 +121,33 @@ std::string CompareResult::lossText() const {
 std::string CompareResult::verdict() const {
   std::string text = precision;
   if (parting)
-    return text + format(" parts from %s at %s in step %zu: %s, what it reads "
-                         "%s",
-                         against.c_str(), nameOf(parting->op).c_str(),
-                         size_t(parting->step), off(parting->error).c_str(),
-                         off(parting->ofInputs).c_str());
+    return text +
+           format(" diverges from %s at %s in step %zu: %s, its inputs %s",
+                  against.c_str(), nameOf(parting->op).c_str(),
+                  size_t(parting->step), off(parting->error).c_str(),
+                  off(parting->ofInputs).c_str());
   if (!isDone)
-    return text + format(" does not get beyond step %zu: loss, gradients or "
-                         "weights are not finite",
+    return text + format(" fails at step %zu: loss, gradients or weights are "
+                         "not finite",
                          comparison.steps.size());
   if (lossError > tolerances.loss)
-    return text + format(" parts from %s: %s, and no tensor of a step by more "
-                         "than %s",
+    return text + format(" diverges from %s: %s, but no tensor of a step by "
+                         "more than %s",
                          against.c_str(), lossText().c_str(),
                          percent(tolerances.tensor).c_str());
   return text +
-         format(" holds against %s: %s", against.c_str(), lossText().c_str());
+         format(" agrees with %s: %s", against.c_str(), lossText().c_str());
 }
 
-/// How far off most are: "half are 0.2 % off or less, nine of ten 3 %".
+/// The distribution of errors: "median 0.2 %, 90th percentile 3 %".
 static std::string spread(std::vector<double> errors) {
   std::sort(errors.begin(), errors.end());
   double half = errors[(errors.size() - 1) / 2],
          most = errors[(errors.size() - 1) * 9 / 10];
   if (!std::isfinite(half))
     return "more than half are not finite";
-  return "half are " + percent(half) + " off or less, nine of ten " +
-         (std::isfinite(most) ? percent(most) : "are not all finite");
+  return "median " + percent(half) + ", 90th percentile " +
+         (std::isfinite(most) ? percent(most) : "not finite");
 }
 
 void CompareResult::printParameters() const {
@@ -155,7 +155,8 @@ void CompareResult::printParameters() const {
   for (const Comparison::Drift &drift : comparison.drifts)
     errors.push_back(drift.error);
   if (isDone && !errors.empty())
-    say("parameters  of the way that they went, %s\n", spread(errors).c_str());
+    say("parameters  error relative to the distance trained: %s\n",
+        spread(errors).c_str());
 }
 
 void CompareResult::printTensors() const {
@@ -163,7 +164,7 @@ void CompareResult::printTensors() const {
   for (const Worst &op : worst)
     errors.push_back(op.error);
   if (!errors.empty())
-    say("tensors     of a step from the same states, %s\n",
+    say("tensors     error in a step from the same states: %s\n",
         spread(errors).c_str());
 }
 

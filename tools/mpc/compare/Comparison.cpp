@@ -133,9 +133,10 @@ void Comparison::run(const std::function<void(uint64_t)> &progress) {
     continues = candidate->update(data, batches, step.loss, step.gradNorm);
     step.errors = probe(data, batches);
     if (!reference->update(data, batches, step.trueLoss, step.trueGradNorm))
-      throw Failure(Numeric, format("training already fails at step %zu with "
-                                    "--precision=%s; run mpc train for details",
-                                    steps.size(), referencePrecision.c_str()));
+      throw Failure(Numeric,
+                    format("training already fails after step %zu with "
+                           "--precision=%s; run mpc train for details",
+                           steps.size(), referencePrecision.c_str()));
     steps.push_back(std::move(step));
     progress(steps.size());
   }

@@ -65,7 +65,7 @@ function errors() {
     const blamed = report.parting && report.parting.op === i;
     const point = drawing('circle', {class: blamed ? 'blamed' : op.phase === 'forward' ? 'ours' : 'theirs',
       cx: (LEFT + 4 + (WIDTH - LEFT - 8) * (i + 0.5) / report.ops.length).toFixed(1), cy: heightOf(place(decade)), r: blamed ? 6 : 3},
-    drawing('title', {}, `${op.node} (${op.type || op.op}), ${op.format}: ${share(op.error)}, what it reads ${share(op.inputs_error)}`));
+    drawing('title', {}, `${op.node} (${op.type || op.op}), ${op.format}: ${share(op.error)}, its inputs ${share(op.inputs_error)}`));
     point.addEventListener('click', () => {
       byId('search').value = op.node;
       search();

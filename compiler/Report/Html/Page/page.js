@@ -31,7 +31,7 @@ function showShares() {
     for (const [part, time] of parts) part.style.width = percent(time, whole).replace(' ', '');
     figures.push(element('figure', {}, `time on ${device.device}`, element('div', {className: 'bar'}, ...parts.map(([part]) => part)),
       parts.map(([, time], i) => i < 2 || time ? `${percent(time, whole)} in ${names[i]}` : '').filter((text) => text).join(', '),
-      element('br'), `estimated by the rates of ${entry.time.machine}`));
+      element('br'), `estimated from the rates of ${entry.time.machine}`));
   }
   byId('shares').replaceChildren(...figures);
 }
@@ -66,7 +66,7 @@ function showMemory() {
       });
       return element('figure', {}, svg, label);
     }));
-  byId('memory').replaceChildren(...(charts.length ? charts : ['Nothing is known of it.']));
+  byId('memory').replaceChildren(...(charts.length ? charts : ['No data.']));
 }
 
 /// What is kept for the backward pass, op by op of the function as it was before
@@ -91,7 +91,7 @@ function showKept() {
   const peaks = courses.map((course) => shorten(peakOf(course), 'B'));
   const label = element('figcaption');
   const rest = () => {
-    label.textContent = `blue: at most ${peaks[1]}, as ${count(again.ops, 'op')} ${again.ops === 1 ? 'runs' : 'run'} again; orange: at most ${peaks[0]} without that. Counted before ops are fused.`;
+    label.textContent = `blue: at most ${peaks[1]} with ${count(again.ops, 'op')} recomputed; orange: at most ${peaks[0]} without recomputation. Counted before ops are fused.`;
   };
   svg.addEventListener('mousemove', (event) => {
     const box = svg.getBoundingClientRect(), at = Math.max(0, Math.floor(ops * (event.clientX - box.left) / box.width));

@@ -119,6 +119,6 @@ function rangeDetails(op) {
       element('h2', {}, `Measured${op.ranges.length > 1 ? `, result ${i + 1} of ${op.ranges.length}` : ''}: f32, ${count(report.profile.steps, 'step')}, ${report.profile.file}`),
       list, histogram(tensor),
       element('table', {}, header(['format'], ['too small'], ['too large'], ['changes the loss by', 1]), ...rows),
-      element('p', {}, 'Without scales, which FP8 has. Bars are logarithmic. What rounding all elements changes in the loss is to first order, root mean square over the steps.'));
+      element('p', {}, 'Scales of FP8 are not taken into account. Bars are logarithmic. The change of the loss by rounding all elements is a first-order estimate, the root mean square over the steps.'));
   });
 }

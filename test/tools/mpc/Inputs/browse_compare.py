@@ -16,7 +16,7 @@ def count(browser, selector):
 
 
 def use_good(browser):
-    assert "holds against fp32" in browser.evaluate(text("#verdict"))
+    assert "agrees with fp32" in browser.evaluate(text("#verdict"))
     assert browser.evaluate("byId('verdict').className") == "holds"
     assert count(browser, "#curves svg") == 3 and count(browser, "#errors .blamed") == 0
     points = browser.evaluate("document.querySelector('#curves polyline').getAttribute('points')")
@@ -40,7 +40,7 @@ def use_bad(browser):
     assert every > 10 and found == f"{every} of {every} ops", found
     assert count(browser, "#errors circle") == every
     blamed = browser.evaluate("document.querySelector('#errors .blamed title').textContent")
-    assert blamed.startswith(f"{OP} ") and "not finite, what it reads 0" in blamed, blamed
+    assert blamed.startswith(f"{OP} ") and "not finite, its inputs 0" in blamed, blamed
     browser.evaluate("document.querySelector('#curves svg').dispatchEvent(new MouseEvent('mousemove', {clientX: 90}))")
     assert "loss of step 1: not finite, fp32 2." in browser.evaluate(text("#curves"))
 

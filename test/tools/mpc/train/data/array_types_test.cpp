@@ -79,9 +79,10 @@ TEST(Dataset, TakesNumbersOfEveryTypeAsFloats) {
   using Floats = std::vector<float>;
   const std::string said = "d.npz: array 'pairs' is converted from ";
   EXPECT_EQ(asFloats<uint8_t>("uint8", {0, 255}, notes), (Floats{0, 255}));
-  EXPECT_EQ(notes, (std::vector<std::string>{
-                       said + "uint8 to float32; its values, 0 to 255, are "
-                              "not scaled"}));
+  EXPECT_EQ(
+      notes,
+      (std::vector<std::string>{
+          said + "uint8 to float32; its values, 0 to 255, are not scaled"}));
   EXPECT_EQ(asFloats<int16_t>("int16", {-3, 7}, notes), (Floats{-3, 7}));
   EXPECT_NE(notes.at(0).find("-3 to 7"), std::string::npos);
   // Labels that are 0 and 1 need no scaling.
