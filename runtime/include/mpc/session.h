@@ -14,63 +14,63 @@ extern "C" {
 typedef struct mpc_session_s mpc_session_t;
 
 // Memory hooks. `allocate` returns memory aligned to `alignment` (a power of
-// two) or NULL. Both are called while a session is created and destroyed only.
+// two) or NULL. Both are called only while a session is created or destroyed.
 typedef struct mpc_allocator_s {
   void* user;
   void* (*allocate)(void* user, size_t size, size_t alignment);
   void (*release)(void* user, void* pointer);
 } mpc_allocator_t;
 
-// Zero the struct, set `struct_size`, then what differs.
+// Zero the struct, set `struct_size`, then the fields that differ from the
+// defaults.
 typedef struct mpc_session_options_s {
   size_t struct_size;
   const char* device;  // NULL: "cpu". See mpc_session_device.
-  uint32_t threads;    // 0: OMP_NUM_THREADS or, where that is not set, as many
-                       // as the calling thread and its control group have CPUs.
-  uint8_t deterministic;  // Same bits for every number of threads, and on
-                          // CUDA, where they differ else, for every run.
-  uint64_t seed;  // State "random_seed": of dropout and of `initialize`.
+  uint32_t threads;  // 0: OMP_NUM_THREADS or, if that is not set, the number of
+                     // CPUs of the calling thread and its control group.
+  uint8_t deterministic;  // Same bits for any number of threads and, on CUDA,
+                          // in every run.
+  uint64_t seed;          // State "random_seed", for dropout and `initialize`.
   const mpc_allocator_t* allocator;  // NULL: aligned_alloc. Must outlive it.
   uint8_t asynchronous;              // See mpc_session_step.
   void* stream;  // CUDA: the CUstream that all work is queued on, of the
                  // device's primary context; must outlive the session. NULL:
-                 // a stream of its own.
-  uint8_t allow_non_finite;  // Checkpoints may be saved whose weights are not
-                             // finite.
+                 // the session creates a stream.
+  uint8_t allow_non_finite;  // Allow saving checkpoints with weights that are
+                             // not finite.
 } mpc_session_options_t;
 
 // What one step did. Set `struct_size` to sizeof(mpc_step_info_t); fields that
-// the caller's version lacks are not written.
+// the caller's version does not have are not written.
 typedef struct mpc_step_info_s {
   size_t struct_size;
-  float loss;         // Unscaled, as the model reduces it.
-  float loss_scale;   // In force during this step; 1 without loss scaling.
-  float grad_norm;    // Norm of the unscaled gradients before clipping; of the
-                      // last update when gradients are accumulated.
-  uint8_t skipped;    // 1 if loss or gradients were not finite and no weight
-                      // changed.
-  uint8_t updated;    // 1 if this call updated the weights: 0 if it skipped,
-                      // and between the updates of an accumulating program.
-  uint64_t step;      // Updates since the start, this one included.
-  uint64_t call;      // Which call of mpc_session_step this describes, counted
-                      // from 1; refused calls do not count. 0: none yet, and
-                      // everything else is 0.
+  float loss;        // Unscaled, as the model reduces it.
+  float loss_scale;  // In force during this step; 1 without loss scaling.
+  float grad_norm;   // Norm of the unscaled gradients before clipping; of the
+                     // last update when gradients are accumulated.
+  uint8_t skipped;   // 1 if loss or gradients were not finite and no weight
+                     // changed.
+  uint8_t updated;   // 1 if this call updated the weights: 0 if it skipped,
+                     // and between the updates of an accumulating program.
+  uint64_t step;     // Updates since the start, this one included.
+  uint64_t call;  // The call of mpc_session_step that this describes, counted
+                  // from 1; rejected calls do not count. 0: none yet, and all
+                  // other fields are 0.
   float update_loss;  // If this call updated or skipped: the loss of all
-                      // batches since the update before, as one batch of them
-                      // would have it. Else 0.
-  float learning_rate;  // Rate of the last update, where a schedule makes it.
-                        // Else 0 (it is the state "learning_rate").
+                      // batches since the previous update, as if they were one
+                      // batch. Else 0.
+  float learning_rate;  // Rate of the last update, if a schedule computes it.
+                        // Else 0 (see the state "learning_rate").
 } mpc_step_info_t;
 
-// Creates a session: takes memory for states and arena, sets initial values,
-// prepares every kernel, and if the program has an entry point `initialize`,
-// runs it and lets the states that it names begin with what it gives. `options`
-// may be NULL. `program` is borrowed and must outlive the session. The caller
+// Creates a session: allocates states and arena, sets initial values and
+// prepares every kernel. If the program has an entry point `initialize`, its
+// outputs become the initial values of the states that it names. `options` may
+// be NULL. `program` is borrowed and must outlive the session. The caller
 // destroys `*out_session`.
 //
 // Devices are "cpu"; "cuda" or "cuda:<number>"; and "auto": the first CUDA
-// device if there is one that runs the program's code, else the CPU. Others
-// may be built in.
+// device that can run the program's code, else the CPU. Others may be built in.
 //
 // Returns MPC_INVALID_ARGUMENT, MPC_OUT_OF_MEMORY, MPC_UNAVAILABLE (no such
 // device, or no code for it), MPC_INCOMPATIBLE (a kernel cannot run on this
@@ -82,28 +82,28 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_create(
 // NULL is fine.
 MPC_API void mpc_session_destroy(mpc_session_t* session);
 
-// What the session runs on, for people: "cpu", "cuda:0 NVIDIA H200". Behind it
-// stands in parentheses what may surprise: why "auto" is not a CUDA device, or
-// that CUDA graphs cannot be used. Borrowed until the next call.
+// The session's device in human-readable form: "cpu", "cuda:0 NVIDIA H200".
+// Remarks follow in parentheses: why "auto" is not a CUDA device, or that CUDA
+// graphs cannot be used. Borrowed until the next call.
 MPC_API const char* mpc_session_device(const mpc_session_t* session);
 
-// A kernel of a library that the session's program calls.
+// A library kernel that the session's program calls.
 typedef struct mpc_kernel_info_s {
   size_t struct_size;
   const char* kernel;          // "matmul", "attention_grad".
   const char* implementation;  // "cublasLt:algo 66, 12.1 us, fastest of 16".
-  const char* entry;           // The entry point that calls it first,
+  const char* entry;           // The first entry point that calls it,
   const char* instruction;     // and the name of that call.
   uint64_t calls;              // In all entry points.
-  uint64_t workspace_bytes;    // That it needs beside its operands.
+  uint64_t workspace_bytes;    // Needed in addition to its operands.
 } mpc_kernel_info_t;
 
-// How many different kernels there are, and what computes each of them on this
-// session's device: which engine of a library was chosen and how, or why
-// another way was taken. In the order of the program. 0 on the CPU. Strings
+// The number of different library kernels, and the implementation of each on
+// this session's device: the engine of the library and how it was chosen, or
+// why another implementation is used. In program order. 0 on the CPU. Strings
 // are borrowed and live as long as the session.
 //
-// Returns MPC_INVALID_ARGUMENT if there is no kernel of this number.
+// Returns MPC_INVALID_ARGUMENT if `index` is out of range.
 MPC_API size_t mpc_session_num_kernels(const mpc_session_t* session);
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_kernel_info(
     const mpc_session_t* session, size_t index, mpc_kernel_info_t* out_info);
@@ -119,51 +119,50 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_kernel_info(
 // A step whose loss or gradients are not finite changes no weight, moment,
 // statistic or counter (`out_info->skipped` is 1), and returns MPC_NUMERIC with
 // a message that names where the first such value appears. The session
-// continues as if there had been no such call, but for the loss scale, which
-// shrinks. Of the micro-batches of an update each one whose loss is not finite
-// is reported, and in a program with `observe` the first whose gradients are
-// not; the update is then skipped without another error. Of a step that is
-// finite, weights that would become infinite or NaN keep their values, and
-// MPC_NUMERIC tells of it
-// (`out_info->updated` is 1).
+// continues as if the call had not been made, except that the loss scale
+// shrinks. Each micro-batch of an update whose loss is not finite is reported,
+// and in a program with `observe` the first one whose gradients are not finite;
+// the update is then skipped without a further error. In a finite step, weights
+// that would become infinite or NaN keep their values, and MPC_NUMERIC reports
+// it (`out_info->updated` is 1).
 //
-// With loss scaling an overflow of gradients, the loss being finite, is no
-// error, but for 20 in a row with the scale at its floor.
+// With loss scaling, an overflow of gradients is not an error if the loss is
+// finite, unless it happens 20 times in a row at the smallest scale.
 //
-// Blocks until the device has finished. On other errors weights and scale are
-// those of before the call, except after MPC_DEVICE_LOST, which leaves the
-// session good for destruction only.
+// Blocks until the device has finished. After other errors, weights and scale
+// are unchanged, except after MPC_DEVICE_LOST: then the session can only be
+// destroyed.
 //
 // With the option `asynchronous` it returns once the work is queued, and
-// `out_info` describes an earlier call, which its field `call` tells: on CUDA
-// the one before, which is all that is waited for, on the CPU still this one.
-// Host memory may be reused at once; inputs in device memory must stay as they
-// are until the step is done (or be changed by work queued behind it on the
-// session's stream). In either mode they must be ready: what another stream
-// still writes is not waited for. What goes wrong later is reported by the call
-// that finds it, of this function or another. MPC_NUMERIC then speaks of an
-// earlier step, which `out_info` describes; those queued behind it were done as
-// well, the one of this call too.
+// `out_info` describes an earlier call, given by its field `call`: on CUDA the
+// previous call, the only one that is waited for; on the CPU still this one.
+// Host memory may be reused immediately; inputs in device memory must not
+// change until the step is done (or only by work queued after it on the
+// session's stream). In either mode inputs must be ready: the call does not
+// wait for other streams. Later failures are reported by the call that finds
+// them, of this function or another. MPC_NUMERIC then refers to an earlier
+// step, which `out_info` describes; the steps queued after it, including that
+// of this call, were executed as well.
 //
 // Thread-compatible: one thread at a time per session.
 //
 // Returns MPC_INVALID_ARGUMENT if a tensor does not match the signature, an
-// integer lies outside its range, or the learning rate follows a schedule whose
-// length nobody gave: write the number of updates to the state "total_steps"
-// (i64) before the first step, or compile with --total-steps. MPC_NUMERIC as
-// said above, MPC_OUT_OF_MEMORY before anything changed, MPC_DEVICE_LOST if a
-// kernel failed half-way.
+// integer is outside its range, or the length of the learning rate schedule is
+// unknown: write the number of updates to the state "total_steps" (i64) before
+// the first step, or compile with --total-steps. Returns MPC_NUMERIC as
+// described above, MPC_OUT_OF_MEMORY if nothing has changed, and
+// MPC_DEVICE_LOST if a kernel failed half-way.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_step(mpc_session_t* session,
                                                    const mpc_tensor_t* inputs,
                                                    size_t num_inputs,
                                                    mpc_step_info_t* out_info);
 
 // Ends an update early: updates the weights with the micro-batches since the
-// last update, fewer than the program was compiled for, and weighs them as one
-// batch of just these. `out_info` (which may be NULL) describes the update,
-// which counts as a call of its own and whose `loss` is its `update_loss`.
-// Waits for all that is queued. Where there is no such micro-batch (always in
-// programs that accumulate nothing) it does what mpc_session_synchronize does.
+// last update, fewer than the program was compiled for, weighted as one batch
+// of just these. `out_info` (which may be NULL) describes the update, which
+// counts as a separate call and whose `loss` is its `update_loss`. Waits for
+// all queued work. If there is no such micro-batch (always in programs without
+// accumulation), this is mpc_session_synchronize.
 //
 // Returns what mpc_session_step does; MPC_INVALID_ARGUMENT if the program was
 // compiled by a version of mpc whose updates cannot be incomplete: the option
@@ -176,12 +175,12 @@ mpc_session_finish_update(mpc_session_t* session, mpc_step_info_t* out_info);
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_synchronize(mpc_session_t* session, mpc_step_info_t* out_info);
 
-// Runs any entry point without interpreting its outputs; states change as the
-// entry point says (`evaluate` and `predict` change none). `outputs` are
+// Runs any entry point without interpreting its outputs; the entry point may
+// change states (`evaluate` and `predict` change none). `outputs` are
 // caller-owned tensors of the signature's dtype and shape, written on success;
 // an output with NULL data is not fetched (its other fields are not read, but
-// `struct_size` must be set). Returns when it is done, as every function below.
-// Errors are those of mpc_session_step.
+// `struct_size` must be set). Like all functions below, it returns when the
+// work is done. Errors are those of mpc_session_step.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_run(
     mpc_session_t* session, const char* entry, const mpc_tensor_t* inputs,
     size_t num_inputs, const mpc_tensor_t* outputs, size_t num_outputs);
@@ -192,16 +191,16 @@ typedef struct mpc_metrics_s {
   size_t struct_size;
   double loss_sum;    // Sum of weighted losses.
   double weight_sum;  // loss_sum / weight_sum is the mean loss.
-  double correct;     // Weighted number of right predictions.
+  double correct;     // Weighted number of correct predictions.
   uint64_t samples;   // Samples seen.
   uint8_t has_accuracy;
-  double counted;  // Weight of the labels that the loss does not ignore: that
-                   // of all samples, unless the loss is a mean over all labels.
+  double counted;  // Weight of the labels that the loss does not ignore: all
+                   // samples, unless the loss is a mean over all labels.
 } mpc_metrics_t;
 
 // Runs `evaluate` on one batch and adds the first `num_valid` samples to
-// `*metrics` (which the caller zeroes first, but for `struct_size`): a last
-// batch that is not full is padded by the caller with any valid values.
+// `*metrics` (which the caller zeroes first, except `struct_size`). The caller
+// pads an incomplete last batch with any valid values.
 //
 // Returns what mpc_session_step does, and MPC_INVALID_ARGUMENT if the program
 // has no `evaluate` or no per-sample loss and `num_valid` is not a whole batch.
@@ -211,67 +210,69 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_evaluate(
 
 // Reads or writes a state tensor by name ("fc1.weight", "learning_rate"). The
 // tensor must have the state's dtype and shape and lie on the host. Writing a
-// parameter renews its 16-bit copy; that copy itself cannot be written. Of a
-// program compiled with --master-weights=bf16-kahan "fc1.weight" is bf16, and
-// "compensation/fc1.weight" what is to be added to it: writing the first clears
-// the second. All or nothing.
+// parameter also updates its 16-bit copy; the copy itself cannot be written. In
+// a program compiled with --master-weights=bf16-kahan, "fc1.weight" is bf16 and
+// "compensation/fc1.weight" is its rounding error; writing the first clears the
+// second. All or nothing.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_read_state(
     mpc_session_t* session, const char* name, const mpc_tensor_t* tensor);
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_write_state(
     mpc_session_t* session, const char* name, const mpc_tensor_t* tensor);
 
-// Named values of the caller that are saved in checkpoints: where the training
-// loop stands. UTF-8 strings; a NULL value removes the property. Get returns
-// NULL if there is none; borrowed until the property changes or a checkpoint is
-// loaded, which replaces all properties by its own.
+// Named values of the caller that are saved in checkpoints, such as the
+// position of the training loop. UTF-8 strings; a NULL value removes the
+// property. Get returns NULL if there is none; borrowed until the property
+// changes or a checkpoint is loaded, which replaces all properties.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_set_property(
     mpc_session_t* session, const char* name, const char* value);
 MPC_API const char* mpc_session_get_property(const mpc_session_t* session,
                                              const char* name);
 
-// Writes a checkpoint folder: beside its place first, synced, then renamed
-// into it, so that `path` never holds half of one. A checkpoint that stands
-// there is replaced only when the new one is whole; anything else there is left
-// alone. The folder above must exist.
+// Writes a checkpoint folder under a temporary name, syncs it and renames it,
+// so that `path` never holds an incomplete checkpoint. An existing checkpoint
+// is replaced only when the new one is complete; anything else at `path` is
+// left alone. The parent folder must exist.
 //
-// Returns MPC_IO with the cause (no space, no permission, something that is not
-// a checkpoint in the way); MPC_NUMERIC if a weight or statistic is not finite
-// and the session does not allow that.
+// Returns MPC_IO with the cause (no space, no permission, `path` exists and is
+// not a checkpoint); MPC_NUMERIC if a weight or statistic is not finite and the
+// session does not allow that.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_save_checkpoint(mpc_session_t* session, const char* path);
 
 // Reads a checkpoint written by save. All or nothing: on error the session is
-// as before. Training continues bit for bit as if it had not stopped, on CUDA
-// if both sessions are deterministic.
+// unchanged. Training continues bit-exactly as if it had not stopped; on CUDA
+// only if both sessions are deterministic.
 //
 // Tensors are matched by name, type and shape, and both sides must have the
-// same ones. The precision of the program plays no part, since what is saved is
-// f32 in all of them: a loss scale that the checkpoint lacks keeps its initial
-// value, one that the program lacks, or has as a number that stays, is dropped.
+// same ones. The precision of the program does not matter, because checkpoints
+// are always f32. A loss scale that the checkpoint does not have keeps its
+// initial value; one that the program does not have, or has as a constant, is
+// dropped.
 //
 // Returns MPC_IO if it cannot be read, MPC_DAMAGED if a checksum or size is
 // wrong, MPC_INCOMPATIBLE if it belongs to another program.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_load_checkpoint(mpc_session_t* session, const char* path);
 
-// Finds the newest whole checkpoint `step-<number>` in a folder and loads it;
-// falls back to the one before if the newest is damaged, and only then: one
-// that cannot be read now (no permission, no file descriptors left) is MPC_IO.
+// Finds the newest complete checkpoint `step-<number>` in a folder and loads
+// it. Falls back to the previous one only if the newest is damaged; one that
+// cannot be read at the moment (no permission, no file descriptors left) is
+// MPC_IO.
 // `*out_path` receives its path (owned by the caller, mpc_string_free), or NULL
-// if the folder has none or does not exist. `*out_warning` receives a text
-// about every damaged one that was passed over (same ownership), or NULL.
+// if the folder has none or does not exist. `*out_warning` receives a message
+// about all damaged checkpoints that were skipped (same ownership), or NULL.
 //
-// Returns MPC_DAMAGED if there are checkpoints and none is whole,
-// MPC_INCOMPATIBLE if the newest whole one belongs to another program.
+// Returns MPC_DAMAGED if there are checkpoints and none is complete,
+// MPC_INCOMPATIBLE if the newest complete one belongs to another program.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_load_latest(mpc_session_t* session, const char* folder,
                         char** out_path, char** out_warning);
 
-// Removes all but the newest `keep` (at least 1) whole checkpoints
-// `step-<number>` of a folder, and what saves left there that will never finish
-// (their process is gone, or nothing changed for an hour). Removes no
-// checkpoint if none is whole, and no folder that holds other files. Links in
-// the folder are not followed, not counted and not removed.
+// Removes all but the newest `keep` (at least 1) complete checkpoints
+// `step-<number>` of a folder, and the remains of interrupted saves (their
+// process is gone, or nothing changed for an hour). Removes no checkpoint if
+// none is complete, and no folder that contains other files. Links in the
+// folder are not followed, not counted and not removed.
 MPC_API MPC_MUST_USE mpc_status_t mpc_checkpoint_prune(const char* folder,
                                                        size_t keep);
 

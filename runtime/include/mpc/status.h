@@ -23,14 +23,14 @@ extern "C" {
 typedef enum mpc_code_e {
   MPC_OK = 0,
   MPC_INVALID_ARGUMENT = 1,  // Fix the call.
-  MPC_INCOMPATIBLE = 2,      // Recompile the plan for this machine or runtime.
+  MPC_INCOMPATIBLE = 2,      // Recompile the model for this machine or runtime.
   MPC_OUT_OF_MEMORY = 3,     // Shrink the batch or free something.
   MPC_UNAVAILABLE = 4,       // No such device or library, or no code for it.
   MPC_DEVICE_LOST = 5,       // Destroy every object of the device.
   MPC_INTERNAL = 6,          // A bug in mpc: report it.
-  MPC_IO = 7,                // Look at the path, the permissions, the disk.
+  MPC_IO = 7,                // Check the path, the permissions, the disk.
   MPC_DAMAGED = 8,           // Use another copy of the file.
-  MPC_NUMERIC = 9,           // Training diverged: lower the rate, see the data.
+  MPC_NUMERIC = 9,  // Training diverged: lower the rate, check the data.
 } mpc_code_t;
 
 // NULL is success. Anything else is owned by whoever holds it and must be

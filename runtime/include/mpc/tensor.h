@@ -9,7 +9,8 @@
 extern "C" {
 #endif
 
-// The memory that bytes lie in. The numbers are DLPack's, but for the host.
+// The kind of memory of a tensor. The numbers are those of DLPack, except for
+// the host.
 enum {
   MPC_DEVICE_HOST = 0,
   MPC_DEVICE_CUDA = 2,
@@ -22,10 +23,10 @@ typedef struct mpc_device_s {
 // Dense, row-major. `data` and `shape` are borrowed for the call the tensor is
 // given to. Set `struct_size` to sizeof(mpc_tensor_t).
 //
-// `device` may be the session's own device: inputs and outputs then stay there.
-// Integers in device memory are not compared with their range, which would
-// take a wait: a label or an index out of range makes what reads it NaN.
-// Without the field (an older struct) data lies on the host.
+// `device` may be the session's device: inputs and outputs then stay there.
+// Integers in device memory are not checked against their range, because that
+// would need a synchronization: an out-of-range label or index makes the
+// results NaN. Without the field (an older struct) the data is in host memory.
 typedef struct mpc_tensor_s {
   size_t struct_size;
   mpc_dtype_t dtype;
