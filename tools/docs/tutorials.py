@@ -9,8 +9,9 @@ usage: tutorials.py PAGE... --check BUILD_FOLDER [--most N]
   --build   apply the diffs in FOLDER, a clone that is made if it is not there, and run
             the commands of the pages (```sh) in it: builds them, and runs their tests
 
-A tutorial is a page with diffs (```diff) that apply one after the other. --check prints
-one line per fault, nothing if all is well.
+A tutorial is a page with diffs (```diff) that apply one after the other. Lines before a
+change may be left out, so choose lines of context that hold no prose, which changes. --check
+prints what is wrong, nothing if all is well.
 """
 import argparse
 import concurrent.futures
