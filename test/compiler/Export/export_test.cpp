@@ -139,18 +139,18 @@ TEST_F(Export, WritesLargeModelsWithExternalData) {
 TEST_F(Export, RefusesWhatDoesNotFit) {
   std::string path = save(makeNetwork()), out = folder + "/trained.onnx";
   std::vector<float> two = {1, 2}, three = {1, 2, 3};
-  EXPECT_EQ(
-      describe(exportTrained(path, {{"bn.bias", two}}, out)),
-      Answer(ModelError::Invalid, "the model has no initializer 'bn.bias'; the "
-                                  "states belong to another model"));
+  EXPECT_EQ(describe(exportTrained(path, {{"bn.bias", two}}, out)),
+            Answer(ModelError::Invalid,
+                   "the model has no initializer 'bn.bias'; the "
+                   "states belong to another model"));
   EXPECT_EQ(describe(exportTrained(path, {{"bn.shift", three}}, out)),
             Answer(ModelError::Invalid,
                    "state 'bn.shift' has 3 elements, but the initializer in "
                    "the model has 2"));
-  EXPECT_EQ(
-      describe(exportTrained(path, {{"shape", two}}, out)),
-      Answer(ModelError::Invalid, "initializer 'shape' holds int64 elements, "
-                                  "which cannot hold trained values"));
+  EXPECT_EQ(describe(exportTrained(path, {{"shape", two}}, out)),
+            Answer(ModelError::Invalid,
+                   "initializer 'shape' holds int64 elements, "
+                   "which cannot hold trained values"));
   EXPECT_EQ(describe(exportTrained(folder + "/absent.onnx", {}, out)).first,
             ModelError::Io);
   EXPECT_EQ(describe(exportTrained(path, {}, folder + "/absent/x.onnx")).first,

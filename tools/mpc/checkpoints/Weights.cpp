@@ -35,9 +35,9 @@ void WeightsChoice::apply(Session &session, const Program &program) const {
   const char *counter = program.stateOf(MPC_STATE_AVERAGE_COUNT);
   bool hasAverage = counter != nullptr;
   if (which == "ema" && !hasAverage)
-    throw Failure(Usage,
-                  program.path + ": the package keeps no moving average; "
-                                 "compile the model with --ema");
+    throw Failure(Usage, program.path +
+                             ": the package keeps no moving average; "
+                             "compile the model with --ema");
   if (!hasAverage || which == "raw")
     return;
   int64_t count = session.readCounter(counter);
