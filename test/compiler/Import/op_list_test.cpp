@@ -4,6 +4,7 @@
 //   --gtest_filter=OpList.*
 
 #include "importer.h"
+#include "op_formats.h"
 #include "small_models.h"
 
 #include "compiler/Dialect/Amp/IR/ClassName.h"
@@ -32,6 +33,7 @@ namespace {
 /// What is known of an op beside its row.
 struct Facts {
   std::set<std::string> types, classes, kernels;
+  OpFormats formats;
   bool hasGradient = false;
 };
 
@@ -121,6 +123,9 @@ void OpList::learnOps(mlir::func::FuncOp predict, const std::string &op,
       of.kernels.insert(kernel.getKernelName().str());
     else if (mlir::isa<train::LinalgLoweringOpInterface>(made))
       of.kernels.insert("generated");
+    else
+      return;
+    of.formats.learn(precision);
   });
 }
 
@@ -178,13 +183,6 @@ void OpList::learn(const onnx::ModelProto &model) {
   }
 }
 
-std::string join(const std::set<std::string> &words) {
-  std::string text;
-  for (const std::string &word : words)
-    text += (text.empty() ? "" : ", ") + word;
-  return text.empty() ? "-" : text;
-}
-
 std::string OpList::text() const {
   std::string result;
   llvm::raw_string_ostream os(result);
@@ -197,16 +195,19 @@ std::string OpList::text() const {
         "becomes - classes of precision, kernels of `kernels/catalog.def` or "
         "generated code - is the same for CPUs and GPUs (no GPU has run one "
         "yet), and was seen on the op's smallest nodes, as were the types of "
-        "inputs and whether gradients flow. `-`: nothing is left of the op but "
-        "data that moves, or constants: \"too\" where all inputs are known, or "
-        "\"alone\".\n";
+        "inputs and whether gradients flow. `-`: nothing is left of the op "
+        "but data that moves, or constants: \"too\" where all inputs are "
+        "known, or \"alone\". `formats` lists what the op can be computed in "
+        "beside f32, with the devices if not all of them can; what a program "
+        "uses is decided for each tensor. Products with a weight can also be "
+        "FP8, where `scaled_matmul` is a kernel.\n";
   std::string last;
   forEachOp([&](llvm::StringRef family, const OpRow &row) {
     if (family != last)
       os << "\n## " << family
          << "\n\n| op | from opset | inputs | types | gradient | precision | "
-            "computed by | constants |\n| --- | --- | --- | --- | --- | --- | "
-            "--- | --- |\n";
+            "formats | computed by | constants |\n"
+            "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n";
     last = family.str();
     bool isOther = row.op.contains('.');
     const OpRow *newest = findOp(row.op, kNewestOpset);
@@ -219,12 +220,14 @@ std::string OpList::text() const {
     else if (newest->maxInputs != newest->minInputs)
       os << " to " << newest->maxInputs;
     os << " | " << join(of.types) << " | " << (of.hasGradient ? "yes" : "-")
-       << " | " << join(of.classes) << " | " << join(of.kernels) << " | "
+       << " | " << join(of.classes) << " | " << of.formats.text() << " | "
+       << join(of.kernels) << " | "
        << (row.import == refuseData ? "alone"
            : row.fold               ? "too"
                                     : "-")
        << " |\n";
   });
+  writeKernels(os);
   os << "\n## Gradients at kinks, ties and zeros\n\nThere the gradients are "
         "those of PyTorch (`test/gradients/special` compares), with these "
         "exceptions:\n\n| op | exception |\n| --- | --- |\n";
