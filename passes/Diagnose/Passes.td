@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def ObserveValuesPass : Pass<"mpc-observe-values", "::mlir::ModuleOp"> {
-  let summary = "Add a second step that looks at what the first computes";
+  let summary = "Add a copy of the step that inspects every value";
   let description = [{
     Adds `observe`, a copy of `step` (or of `accumulate`) that writes no state and
     returns a row of numbers (`train.observe`) for each float tensor: inputs,
@@ -36,12 +36,12 @@ def ObserveValuesPass : Pass<"mpc-observe-values", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::amp::AmpDialect", "::mpc::train::TrainDialect"];
   let options = [
     Option<"injectable", "injectable", "bool", /*default=*/"false",
-           "Let states make ops go wrong">,
+           "Allow states to inject faults into ops">,
   ];
 }
 
 def AddProbePass : Pass<"mpc-add-probe", "::mlir::ModuleOp"> {
-  let summary = "Add a function that shows what a step computes";
+  let summary = "Add a function that returns the values of a step";
   let description = [{
     The function `probe` computes what `step` (or `accumulate`) does, in the same
     types, up to the gradients of parameters, and changes no state. Its results
@@ -55,7 +55,7 @@ def AddProbePass : Pass<"mpc-add-probe", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"length", "length", "int64_t", "4096",
-           "Sums that are given instead of more numbers">,
+           "Length of the sketch of larger values">,
   ];
   let dependentDialects = ["mpc::amp::AmpDialect", "mpc::train::TrainDialect"];
 }

@@ -6,7 +6,7 @@ include "mlir/Pass/PassBase.td"
 include "passes/Options/DeviceOption.td"
 
 def LegalizeKernelTypesPass : Pass<"mpc-legalize-kernel-types", "::mlir::ModuleOp"> {
-  let summary = "Give catalog kernels only the element types the device computes in";
+  let summary = "Restrict catalog kernels to element types that the device computes in";
   let description = [{
     A contraction or pooling on a type that `kernels/catalog.def` does not list
     for the target (bf16 on GPUs before sm_80) gets its operands widened to f32,
@@ -42,7 +42,7 @@ def LegalizeKernelTypesPass : Pass<"mpc-legalize-kernel-types", "::mlir::ModuleO
 }
 
 def DeriveTransposesPass : Pass<"mpc-derive-transposes", "::mlir::ModuleOp"> {
-  let summary = "Transpose weights of 8 bit once for all micro-batches";
+  let summary = "Transpose 8-bit weights once for all micro-batches";
   let description = [{
     Where @accumulate transposes what @derive makes of weights, @derive does it
     and writes the result to one more state of kind `derived`. Without @derive
@@ -58,7 +58,7 @@ def DeriveTransposesPass : Pass<"mpc-derive-transposes", "::mlir::ModuleOp"> {
 }
 
 def FoldSlicesToViewsPass : Pass<"mpc-fold-slices-to-views", "::mlir::func::FuncOp"> {
-  let summary = "Make slices and concatenations of whole runs of memory views";
+  let summary = "Turn slices and concatenations of contiguous memory into views";
   let description = [{
     A slice whose elements are adjacent becomes `train.unpack`, a
     concatenation along the outermost dimension `train.pack`, where each part
@@ -78,7 +78,7 @@ def FoldSlicesToViewsPass : Pass<"mpc-fold-slices-to-views", "::mlir::func::Func
 }
 
 def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
-  let summary = "Replace every op that becomes generated code by linalg on tensors";
+  let summary = "Lower every op without a catalog kernel to linalg on tensors";
   let description = [{
     Each op lowers itself (LinalgLoweringOpInterface). Constants that are not
     one repeated value become states; a repeated value is copied where it is
@@ -94,7 +94,7 @@ def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
 }
 
 def ComposeDataMovementPass : Pass<"mpc-compose-data-movement", "::mlir::func::FuncOp"> {
-  let summary = "Let moves of moved elements read where those came from";
+  let summary = "Merge consecutive data movements into one";
   let description = [{
     A slice, transpose or broadcast that only others read, and parts of a
     concatenation, leaves no tensor of its own: the heads of an attention are
@@ -105,7 +105,7 @@ def ComposeDataMovementPass : Pass<"mpc-compose-data-movement", "::mlir::func::F
 }
 
 def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
-  let summary = "Cut reductions into steps that a kernel can walk and threads can share";
+  let summary = "Split reductions into steps that one kernel can compute and threads can share";
   let description = [{
     A reduction over dimensions that do not lie together, or that memory does
     not step through evenly, is done in two ops, the inner dimensions first. A
@@ -149,7 +149,7 @@ def FuseKernelsPass : Pass<"mpc-fuse-kernels", "::mlir::ModuleOp"> {
 }
 
 def VerifyFusionPass : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
-  let summary = "Check what the fusion stage promises";
+  let summary = "Verify the IR after the fusion stage";
   let description = [{
     Outside of kernels there are calls of kernels, ops that are kernels of the
     catalog, views and access to states: nothing that computes and no tensor

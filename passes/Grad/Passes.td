@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
-  let summary = "Decide what training minimizes and split the model into entry points";
+  let summary = "Choose the loss and split the model into entry points";
   let description = [{
     Makes `train` (inputs and labels to the loss) and `evaluate` (loss, weight
     and, for classes, hits per sample) from `predict`, which loses the loss and
@@ -40,7 +40,7 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
 }
 
 def LimitIndicesPass : Pass<"mpc-limit-indices", "::mlir::ModuleOp"> {
-  let summary = "Give inputs of integers the range that their uses as indices allow";
+  let summary = "Derive valid ranges of integer inputs from their uses as indices";
   let description = [{
     Follows each input of integers through ops that only move values (reshape,
     transpose, slice, concat, casts between integers), arithmetic with constants
@@ -113,12 +113,12 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mpc::train::TrainDialect"];
   let options = [
     Option<"rounding", "rounding", "bool", /*default=*/"false",
-           "Tell what rounding each value would do to the loss">,
+           "Compute how rounding each value would change the loss">,
   ];
 }
 
 def PackUpdatesPass : Pass<"mpc-pack-updates", "::mlir::ModuleOp"> {
-  let summary = "Make few packed updates of those of a model's own step";
+  let summary = "Combine the updates of a model's own step into packed updates";
   let description = [{
     Does for a model that brings its own training step what
     `mpc-add-optimizer` does for others. Weights whose new values follow by one
@@ -170,7 +170,7 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
 }
 
 def DeferStatesPass : Pass<"mpc-defer-states", "::mlir::ModuleOp"> {
-  let summary = "Let micro-batches change nothing before their update";
+  let summary = "Defer state changes of micro-batches to the update";
   let description = [{
     With accumulation: a state that `accumulate` writes and `apply` does not
     (statistics, the counter of micro-batches) gets a second one, `pending/NAME`,
@@ -194,7 +194,7 @@ def DeferStatesPass : Pass<"mpc-defer-states", "::mlir::ModuleOp"> {
 }
 
 def VerifyGradPass : Pass<"mpc-verify-grad", "::mlir::ModuleOp"> {
-  let summary = "Check what may exist after the gradient stage";
+  let summary = "Verify the IR after the gradient stage";
   let description = [{
     The entry points with their signatures; one packed parameter state, read
     once per function; one write per state, and only where training happens;

@@ -70,7 +70,7 @@ private:
             return train::hasRole(func, role);
           }))
         fail(func.getLoc(), "mpc-add-optimizer",
-             "'" + entryName(func) + "' is no entry point");
+             "'" + entryName(func) + "' is not an entry point");
     for (EntryRole role : {EntryRole::Predict, EntryRole::Evaluate})
       if (!find(role))
         fail(module.getLoc(), "mpc-add-loss",

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::func::FuncOp"> {
-  let summary = "Make one op of two products around a softmax";
+  let summary = "Replace two products around a softmax by one attention op";
   let description = [{
     Replaces softmax(scale Q K' + mask) V by `train.attention`, whose kernels
     never store all scores. The scale may be multiplied or divided by before or
@@ -27,7 +27,7 @@ def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::func::Func
 }
 
 def RecognizeActivationsPass : Pass<"mpc-recognize-activations", "::mlir::func::FuncOp"> {
-  let summary = "Make one op of an activation that is written out";
+  let summary = "Replace decomposed activations by one op";
   let description = [{
     An activation whose gradient needs x alone comes out of
 
@@ -56,7 +56,7 @@ def RecognizeActivationsPass : Pass<"mpc-recognize-activations", "::mlir::func::
 }
 
 def RecognizeNormsPass : Pass<"mpc-recognize-norms", "::mlir::func::FuncOp"> {
-  let summary = "Make one op of a layer norm or RMS norm that is written out";
+  let summary = "Replace decomposed layer norms and RMS norms by one op";
   let description = [{
     x / sqrt(mean(x^2) + epsilon) becomes `train.rms_norm`, and the same of
     x - mean(x) `train.layer_norm`, where the means are over the last
@@ -83,7 +83,7 @@ def RecognizeNormsPass : Pass<"mpc-recognize-norms", "::mlir::func::FuncOp"> {
 }
 
 def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> {
-  let summary = "Let ops on images work with channels last";
+  let summary = "Convert ops on images to channels-last layout";
   let description = [{
     Switches every op with `LayoutOpInterface` from N x C x spatial to
     N x spatial x C, with transposes around it; then moves the transposes back
@@ -111,7 +111,7 @@ def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> 
 }
 
 def ZeroMaskedRowsPass : Pass<"mpc-zero-masked-rows", "::mlir::ModuleOp"> {
-  let summary = "Let softmax make zeros of rows that a mask hides throughout";
+  let summary = "Make softmax produce zeros for fully masked rows";
   let description = [{
     Sets `zero_empty` of each `train.softmax` whose operand may hold minus
     infinities that a constant or an input brought there: what attention does
@@ -130,7 +130,7 @@ def ZeroMaskedRowsPass : Pass<"mpc-zero-masked-rows", "::mlir::ModuleOp"> {
 }
 
 def VerifyGraphPass : Pass<"mpc-verify-graph", "::mlir::ModuleOp"> {
-  let summary = "Check what may exist after the graph stage";
+  let summary = "Verify the IR after the graph stage";
   let description = [{
     States and one function `predict` of `train` ops on f32 (or f64) and
     integers, which reads states that exist and writes none; named inputs and

@@ -238,8 +238,8 @@ OptionCheck check::classAxis() {
     int64_t axis;
     return readValue(text, axis) && axis != 0
                ? ""
-               : "must be an axis behind the first, 1 or more or below 0, but "
-                 "is '" +
+               : "must be an axis after the first (1 or more, or negative), "
+                 "but is '" +
                      text + "'";
   }};
 }

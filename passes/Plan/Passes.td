@@ -6,7 +6,7 @@ include "mlir/Pass/PassBase.td"
 include "passes/Options/DeviceOption.td"
 
 def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "Give every value a place in memory and turn functions into programs";
+  let summary = "Assign memory to every value and turn functions into programs";
   let description = [{
     States get offsets in the state memory. Every other value gets a region of
     the arena for as long as it is needed; regions share memory. Views and
@@ -26,7 +26,7 @@ def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
 }
 
 def VerifyPlanPass : Pass<"mpc-verify-plan", "::mlir::ModuleOp"> {
-  let summary = "Check what the plan stage promises";
+  let summary = "Prove that the memory plan is correct";
   let description = [{
     The module holds states, entries and kernels. Every buffer lies inside its
     memory, and each launch gives its kernel buffers of the right sizes, on a GPU
@@ -35,7 +35,7 @@ def VerifyPlanPass : Pass<"mpc-verify-plan", "::mlir::ModuleOp"> {
 }
 
 def ReportKernelsPass : Pass<"mpc-report-kernels", "::mlir::ModuleOp"> {
-  let summary = "Write down which generated kernels run and what is transposed";
+  let summary = "Report generated kernels and transposes";
   let description = [{
     Counts the instructions of each entry point, the bytes of floats that they
     read and write, the launches of each generated kernel in it, what is in use

@@ -138,7 +138,7 @@ private:
     if (buffer.getOffset() % kBufferAlignment != 0)
       fail(op->getLoc(), "operand " + Twine(i) + " starts at byte " +
                              Twine(buffer.getOffset()) +
-                             ", which is no multiple of " +
+                             ", which is not a multiple of " +
                              Twine(kBufferAlignment));
   }
 

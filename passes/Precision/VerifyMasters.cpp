@@ -58,7 +58,7 @@ static LogicalResult verifyRest(train::ReadOp read) {
   for (Operation *user : users)
     if (!isa<amp::JoinCompensatedOp, amp::SelectIfFiniteOp>(user))
       return blame(user->emitOpError("reads '")
-                       << read.getState() << "', which is no weight without "
+                       << read.getState() << "', which is not a weight without "
                        << "its value",
                    user, kMastersPass);
   return success();

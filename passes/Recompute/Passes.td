@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
-  let summary = "Run forward ops again in the backward pass instead of keeping what they made";
+  let summary = "Recompute forward ops in the backward pass instead of saving their results";
   let description = [{
     What the forward pass makes and the backward pass reads is kept in between.
     A minimum cut over the bytes chooses what to keep of it; the rest is made
@@ -39,7 +39,7 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
 }
 
 def VerifyRecomputePass : Pass<"mpc-verify-recompute", "::mlir::ModuleOp"> {
-  let summary = "Check that what runs again makes what it made before";
+  let summary = "Verify that recomputed ops reproduce the original values";
   let description = [{
     Each op marked `mpc.recomputed` has no side effect and has a twin in the
     forward pass: the same op with the same attributes and types, on the values

@@ -177,8 +177,9 @@ llvm::Error mpc::reduceModel(StringRef path, StringRef test,
     return error;
   llvm::ErrorOr<std::string> program = llvm::sys::findProgramByName(test);
   if (!program)
-    return llvm::createStringError("the test '" + test + "' is no program: " +
-                                   program.getError().message());
+    return llvm::createStringError(
+        "the test '" + test +
+        "' is not a program: " + program.getError().message());
 
   llvm::SmallString<128> folder;
   if (std::error_code error =

@@ -277,7 +277,7 @@ static bool parseLayout(const std::vector<char> &bytes, Layout &layout,
   }
   if (header.shape.size() > kMaxDimensions) {
     what = "it has more than " + std::to_string(kMaxDimensions) +
-           " dimensions, the most there may be";
+           " dimensions, the maximum";
     return false;
   }
   if (!parsed || !layout.type)
@@ -310,7 +310,7 @@ bool mpc::npz::parseNpy(std::vector<char> bytes, Array &array,
     return false;
   if (bytes.size() - layout.begin != layout.bytes) {
     what = "it has " + std::to_string(bytes.size() - layout.begin) +
-           " bytes, which is not what its shape says";
+           " bytes, which does not match its shape";
     return false;
   }
   bytes.erase(bytes.begin(), bytes.begin() + layout.begin);

@@ -90,7 +90,7 @@ static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
   if (opset == 0 && !isAsked)
     return kNewestOpset; // No node belongs to this domain.
   if (opset == 0)
-    return emitError(loc, "the model does not say which opset it uses");
+    return emitError(loc, "the model does not declare its opset");
   if (opset < kOldestOpset)
     return emitError(loc, "the model uses opset ")
            << opset << "; supported are " << kOldestUpgraded << " to "

@@ -152,8 +152,8 @@ Error CheckpointReader::readData(const ort::Tensor &wire, OrtTensor &tensor) {
   if (result.isNominal) {
     if (tensor.shape.empty() && rawSize == 0)
       return Error::success();
-    return invalid(" has shape or data, but the checkpoint says that it is a "
-                   "nominal one; the checkpoint is damaged");
+    return invalid(" has shape or data, but the checkpoint is marked as "
+                   "nominal; the checkpoint is damaged");
   }
   Expected<int64_t> count = countElements(tensor.shape);
   if (!count)
@@ -174,8 +174,8 @@ Error CheckpointReader::readData(const ort::Tensor &wire, OrtTensor &tensor) {
     return invalid(" begins at byte " + Twine(offset) +
                    " of another file; the checkpoint is damaged");
   if (!hasExternalData)
-    return invalid(" lies in another file, but the checkpoint says that there "
-                   "is none; the checkpoint is damaged");
+    return invalid(" lies in another file, but the checkpoint is marked as "
+                   "having none; the checkpoint is damaged");
   if (rawSize != 0)
     return invalid(" stores its data twice");
   Expected<ArrayRef<char>> bytes = readExternal(offset, size);

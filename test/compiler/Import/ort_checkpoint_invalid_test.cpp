@@ -146,12 +146,12 @@ const Case kCases[] = {
     {"rank", [](C &c) { w(c).dims.assign(100000, 1); },
      "parameter 'w' has 100000 dimensions; at most 8"},
     {"nominal", [](C &c) { c.module_state->is_nominal_state = true; },
-     "parameter 'w' has shape or data, but the checkpoint says that it is a "
-     "nominal one"},
+     "parameter 'w' has shape or data, but the checkpoint is marked as "
+     "nominal"},
     // Data elsewhere; there is no such file.
     {"no flag", [](C &c) { w(c).external_data_offset = 0; },
-     "parameter 'w' lies in another file, but the checkpoint says that there "
-     "is none"},
+     "parameter 'w' lies in another file, but the checkpoint is marked as "
+     "having none"},
     {"before the file", [](C &c) { w(c).external_data_offset = -2; },
      "parameter 'w' begins at byte -2 of another file"},
     {"here and there",

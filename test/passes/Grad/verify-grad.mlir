@@ -32,7 +32,7 @@ module {
   func.func @predict() attributes {train.entry = #train.entry<predict>} {
     return
   }
-  // expected-error @+2 {{'train' is no entry point}}
+  // expected-error @+2 {{'train' is not an entry point}}
   // expected-note @+1 {{expected mpc-add-optimizer to prevent this}}
   func.func @train() attributes {train.entry = #train.entry<train>} {
     return

@@ -73,7 +73,7 @@ module attributes {exec.arena_size = 64 : i64, exec.state_size = 0 : i64} {
     // expected-error @+2 {{operand 1 of 'kernel_0' has 8 bytes, but the kernel takes 16}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @kernel_0 items 1 grain 1 [#exec.buffer<arena + 0 : tensor<4xf32>>, #exec.buffer<arena + 0 : tensor<4xbf16>>]
-    // expected-error @+2 {{operand 1 starts at byte 32, which is no multiple of 64}}
+    // expected-error @+2 {{operand 1 starts at byte 32, which is not a multiple of 64}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @kernel_0 items 1 grain 1 [#exec.buffer<arena + 0 : tensor<4xf32>>, #exec.buffer<arena + 32 : tensor<4xf32>>]
     // Bytes are copied and cleared from any place on.

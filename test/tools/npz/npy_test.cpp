@@ -95,7 +95,7 @@ TEST(Npy, SaysWhatIsWrong) {
   EXPECT_EQ(fault(npyFile("{'descr': '<f4', 'fortran_order': False, "
                           "'shape': (2,), }",
                           "1234")),
-            "it has 4 bytes, which is not what its shape says");
+            "it has 4 bytes, which does not match its shape");
   EXPECT_EQ(fault(npyFile("{'descr': '<f4', 'fortran_order': False, 'shape': "
                           "(4294967296, 4294967296, 4294967296), }",
                           "")),
@@ -125,7 +125,7 @@ TEST(Npy, HasFewDimensions) {
   std::string what;
   EXPECT_TRUE(parseNpy(shapeOf(64), array, what)) << what;
   EXPECT_FALSE(parseNpy(shapeOf(300000), array, what));
-  EXPECT_EQ(what, "it has more than 64 dimensions, the most there may be");
+  EXPECT_EQ(what, "it has more than 64 dimensions, the maximum");
 }
 
 TEST(Npy, AlignsTheData) {

@@ -111,7 +111,7 @@ static std::string findRemedy(const std::vector<int64_t> &shape,
     return "; .squeeze(-1) makes it so";
   // One number for each class, where the number of the class is asked for.
   return input.range && shape.back() == input.range->high
-             ? "; if it is one-hot, .argmax(-1) makes numbers of classes of it"
+             ? "; if it is one-hot, .argmax(-1) converts it to class numbers"
              : "";
 }
 

@@ -56,7 +56,7 @@ uint64_t Trainer::readCount(const Session &session, const char *name) {
   uint64_t value = std::strtoull(text->c_str(), &end, 10);
   if (errno != 0 || end == text->c_str() || *end != 0)
     throw Failure(Damaged, std::string("the checkpoint's '") + name +
-                               "' is no number: '" + *text + "'");
+                               "' is not a number: '" + *text + "'");
   return value;
 }
 

@@ -19,7 +19,7 @@ FailureOr<Format> mpc::amp::parseFormat(AsmParser &parser) {
   if (const FormatFacts *row = findFormat(name))
     return row->format;
   return parser.emitError(loc)
-         << "'" << name << "' is no format of Formats.def";
+         << "'" << name << "' is not a format in Formats.def";
 }
 
 FloatType mpc::amp::elementTypeOf(MLIRContext *context, Format format) {

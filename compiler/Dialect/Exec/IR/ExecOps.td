@@ -23,7 +23,7 @@ def Exec_BufferAttr : AttrDef<Exec_Dialect, "Buffer"> {
 
 def Exec_ValueAttr : AttrDef<Exec_Dialect, "Value"> {
   let mnemonic = "value";
-  let summary = "What a buffer holds: tensor `number`, from byte `offset` of it on";
+  let summary = "Contents of a buffer: tensor `number`, from its byte `offset` on";
   let parameters = (ins "int64_t":$number, "int64_t":$offset);
   let assemblyFormat = "`<` $number `+` $offset `>`";
 }

@@ -587,7 +587,7 @@ padsOf(ImportedNode &node, ArrayRef<int64_t> from) {
                         1) {
       node.shapeError() << "the pads of dimension " << axis << ", " << before
                         << " and " << after << ", remove all of its "
-                        << from[axis] << " positions, or are beyond 2^40";
+                        << from[axis] << " positions, or exceed 2^40";
       return std::nullopt;
     }
   }

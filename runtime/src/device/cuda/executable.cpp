@@ -90,14 +90,14 @@ mpc_status_t CudaExecutable::prepare(
   const uint64_t input_bytes = most_input_bytes();
   for (Slot& slot : slots_) {
     slot.sources.reserve(most_inputs());
-    MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, input_bytes,
-                                        "inputs on their way", &slot.inputs));
+    MPC_RETURN_IF_ERROR(
+        allocate_pinned(gpu_, input_bytes, "inputs in transfer", &slot.inputs));
     MPC_RETURN_IF_ERROR(allocate_pinned(gpu_, kMaxValues * kWindow,
-                                        "what steps tell", &slot.windows));
+                                        "results of steps", &slot.windows));
     MPC_RETURN_IF_ERROR(create_event(gpu_, &slot.done));
     if (input_bytes < kLargeInputs) continue;
     MPC_RETURN_IF_ERROR(allocate_device(
-        gpu_, input_bytes, "inputs that arrive beside a step", &slot.landing));
+        gpu_, input_bytes, "inputs transferred during a step", &slot.landing));
     MPC_RETURN_IF_ERROR(create_event(gpu_, &slot.landed));
   }
   graphs_.resize(variant_.entries()->size());

@@ -65,7 +65,7 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
   train.state @compensation compensation {of = @parameters} : tensor<1x1024xbf16>
   func.func @predict() -> tensor<1x1024xf32> attributes {train.entry = #train.entry<predict>} {
     %r = train.read @compensation : tensor<1x1024xbf16>
-    // expected-error @+2 {{reads 'compensation', which is no weight without its value}}
+    // expected-error @+2 {{reads 'compensation', which is not a weight without its value}}
     // expected-note @+1 {{expected mpc-use-bf16-masters to prevent this}}
     %w = amp.cast %r : tensor<1x1024xbf16> to tensor<1x1024xf32>
     return %w : tensor<1x1024xf32>

@@ -33,7 +33,7 @@ MPC_ELEMENTWISE(NegOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
 MPC_ELEMENTWISE(StopGradientOp, Internal, 0, "removed before types are chosen")
-MPC_ELEMENTWISE(RoundToOp, Internal, 1, "rounds as the model says, once")
+MPC_ELEMENTWISE(RoundToOp, Internal, 1, "rounds once, as the model requests")
 
 MPC_ELEMENTWISE(MaximumOp, Follow, 1, "passes one of its operands")
 MPC_ELEMENTWISE(MinimumOp, Follow, 1, "passes one of its operands")

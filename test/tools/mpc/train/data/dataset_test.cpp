@@ -66,7 +66,7 @@ TEST(Dataset, SaysWhatMakesAShapeFit) {
       "; .squeeze(-1) makes it so");
   EXPECT_EQ(remedyOf(makeArray<float>("labels", "float32", {1, 3}, {0, 1, 0}),
                      classes),
-            "; if it is one-hot, .argmax(-1) makes numbers of classes of it");
+            "; if it is one-hot, .argmax(-1) converts it to class numbers");
   EXPECT_EQ(
       remedyOf(makeArray<float>("labels", "float32", {1, 2}, {0, 1}), classes),
       "");
