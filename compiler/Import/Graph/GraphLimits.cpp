@@ -48,7 +48,7 @@ LogicalResult GraphImporter::spend(int64_t &total, int64_t count, int64_t limit,
     return success();
   }
   total = limit;
-  return exceedLimit(loc) << "with this one " << message;
+  return exceedLimit(loc) << "with this node, " << message;
 }
 
 LogicalResult GraphImporter::addElements(int64_t count, Location loc) {

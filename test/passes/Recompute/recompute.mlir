@@ -59,7 +59,7 @@
 // NONE-NOT:   train.remat_barrier
 // NONE-NOT:   mpc.recomputed
 
-// LEAST: error: memory-budget: 'step' saves at least {{.*}} for the backward pass, {{.*}} % of the {{.*}} without recomputation, but may save only 10 B; raise the budget or use a smaller batch smaller
+// LEAST: error: memory-budget: 'step' saves at least {{.*}} for the backward pass, {{.*}} % of the {{.*}} without recomputation, but may save only 10 B; raise the budget or use a smaller batch
 // MANY: error: memory-budget must be a number of bytes, such as 512MB, or a share of what is saved without it, such as 60%, but is '
 // BOTH: error: memory-budget chooses what to recompute; leave out recompute
 // MODE: error: option 'recompute' must be none, selective or full, but is 'some'

@@ -12,7 +12,7 @@ module attributes {mpc.precision} {
 
 // -----
 
-// expected-error @+1 {{'mpc.loss_seed' is not for modules}}
+// expected-error @+1 {{'mpc.loss_seed' is not allowed on modules}}
 module attributes {mpc.loss_seed} {
 }
 
@@ -25,21 +25,21 @@ func.func @f(%x: tensor<2xi64> {mpc.range = [0]}) {
 
 // -----
 
-// expected-error @+1 {{'mpc.gradient_of' is not for inputs}}
+// expected-error @+1 {{'mpc.gradient_of' is not allowed on inputs}}
 func.func @f(%x: tensor<2xf32> {mpc.gradient_of = "w"}) {
   return
 }
 
 // -----
 
-// expected-error @+1 {{'mpc.ignored' is not for outputs}}
+// expected-error @+1 {{'mpc.ignored' is not allowed on outputs}}
 func.func @f(%x: tensor<2xf32>) -> (tensor<2xf32> {mpc.ignored = 1 : i64}) {
   return %x : tensor<2xf32>
 }
 
 // -----
 
-// expected-error @+1 {{'mpc.notes' is not for functions}}
+// expected-error @+1 {{'mpc.notes' is not allowed on functions}}
 func.func @f() attributes {mpc.notes = ["a"]} {
   return
 }
@@ -47,7 +47,7 @@ func.func @f() attributes {mpc.notes = ["a"]} {
 // -----
 
 func.func @f(%x: tensor<2xf32>) -> tensor<2xf32> {
-  // expected-error @+1 {{'mpc.kernel' is not for ops}}
+  // expected-error @+1 {{'mpc.kernel' is not allowed on ops}}
   %0 = train.relu %x {mpc.kernel} : (tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
