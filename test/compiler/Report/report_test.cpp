@@ -132,7 +132,7 @@ TEST(Report, RefusesWhatIsNoReport) {
             "error: the precision report has version 2, but this program reads "
             "versions up to 1");
   EXPECT_EQ(render(R"({"functions": [], "devices": 1})"),
-            "error: the precision report has devices that are no list");
+            "error: the precision report has devices that are not a list");
   EXPECT_EQ(render(kReport, "apply"),
             "error: the precision report has no function 'apply'; nearest are "
             "'step' and 'predict'");

@@ -136,7 +136,7 @@ TEST(Checkpoint, ReplacesOnlyCheckpoints) {
   for (const char* name : {"thesis", "file", "link"}) {
     Outcome outcome = save(session, folder / name);
     EXPECT_EQ(outcome.code, MPC_IO);
-    EXPECT_NE(outcome.message.find("not a checkpoint stands there"),
+    EXPECT_NE(outcome.message.find("exists and is not a checkpoint"),
               std::string::npos)
         << outcome.message;
   }

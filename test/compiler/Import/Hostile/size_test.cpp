@@ -201,7 +201,7 @@ TEST(Hostile, LongSequences) {
   model.mutable_graph()->add_output()->set_name("y");
   Importer importer;
   importer.expectClearAnswer(model.SerializeAsString());
-  EXPECT_EQ(importer.last, "with this one all sequences together have more "
+  EXPECT_EQ(importer.last, "with this node, all sequences together have more "
                            "than 2^24 elements, the maximum");
 }
 

@@ -178,10 +178,10 @@ TEST(Dataset, ExplainsWhatIsNotFinite) {
                notes);
   EXPECT_EQ(data.explainNonFinite({0, 0}), "");
   EXPECT_EQ(data.explainNonFinite({0, 1}),
-            "in the data pairs[1,1] of d.npz is nan: repair such samples, or "
+            "in the data pairs[1,1] of d.npz is nan: fix such samples, or "
             "leave them out");
   EXPECT_EQ(data.explainNonFinite({2, 0}),
-            "in the data halves[1,2] of d.npz is nan: repair such samples, or "
+            "in the data halves[1,2] of d.npz is nan: fix such samples, or "
             "leave them out");
 }
 
