@@ -4,11 +4,11 @@
 
 namespace mpc {
 
-/// "Targets: cpu, cuda, or DEVICE:ARCHITECTURE; comma-separated".
-inline constexpr char kTargetHelp[] = "Targets: "
+/// "cpu, cuda, or DEVICE:ARCH; comma-separated".
+inline constexpr char kTargetHelp[] =
 #define MPC_DEVICE(name, ...) #name ", "
 #include "kernels/devices.def"
-                                      "or DEVICE:ARCHITECTURE; comma-separated";
+    "or DEVICE:ARCH; comma-separated";
 
 } // namespace mpc
 

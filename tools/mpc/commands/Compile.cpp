@@ -221,15 +221,13 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->option_text("MODEL.onnx")
       ->required();
   compile
-      ->add_option(
-          "--output,-o", options->output,
-          "Package to write (default: MODEL.mpc in the current folder)")
+      ->add_option("--output,-o", options->output,
+                   "Package to write (default: ./MODEL.mpc)")
       ->option_text("OUT.mpc")
       ->check(NotEmpty());
   compile
       ->add_option("--data", options->data,
-                   "Training data: used to detect the loss, and checked "
-                   "against the model")
+                   "Training data, to detect the loss and to be checked")
       ->option_text("FILE.npz");
   options->arguments.addTo(*compile);
   compile
