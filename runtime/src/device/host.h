@@ -8,6 +8,7 @@
 
 #include "kernels/kernel.h"
 #include "runtime/src/device/device.h"
+#include "runtime/src/device/driver.h"
 
 namespace mpc::runtime {
 
@@ -32,6 +33,21 @@ mpc_status_t open_host(const Host& host, const mpc_program_t& program,
 mpc_status_t check_host_code(const Host& host, const schema::Program& root,
                              const uint8_t* file,
                              const schema::Variant& variant);
+
+// The driver of such a device.
+template <const Host& kHost>
+constexpr DeviceDriver host_driver() {
+  return {
+      [](int, const mpc_program_t& program, const schema::Variant& variant,
+         const DeviceOptions& options, std::unique_ptr<Device>* out_device) {
+        return open_host(kHost, program, variant, options, out_device);
+      },
+      [](const schema::Program& root, const uint8_t* file,
+         const schema::Variant& variant) {
+        return check_host_code(kHost, root, file, variant);
+      },
+      check_cpu_features, /*has_blocks=*/false};
+}
 
 }  // namespace mpc::runtime
 

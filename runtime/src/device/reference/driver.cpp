@@ -16,20 +16,8 @@ std::unique_ptr<kernels::Kernel> make_kernel(const kernels::KernelDesc& desc,
 
 constexpr Host kReference = {"reference", make_kernel, /*has_threads=*/false};
 
-mpc_status_t open(int, const mpc_program_t& program,
-                  const schema::Variant& variant, const DeviceOptions& options,
-                  std::unique_ptr<Device>* out_device) {
-  return open_host(kReference, program, variant, options, out_device);
-}
-
-mpc_status_t check_code(const schema::Program& root, const uint8_t* file,
-                        const schema::Variant& variant) {
-  return check_host_code(kReference, root, file, variant);
-}
-
 }  // namespace
 
-const DeviceDriver kReferenceDriver = {open, check_code, check_cpu_features,
-                                       /*has_blocks=*/false};
+const DeviceDriver kReferenceDriver = host_driver<kReference>();
 
 }  // namespace mpc::runtime
