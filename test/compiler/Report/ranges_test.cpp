@@ -76,7 +76,7 @@ TEST(Ranges, FindsResultsInOrder) {
             "3.000000e+00 4.000000e+00 ; 5.000000e+00 ; ");
 }
 
-// Results that cannot be told apart belong to no op; a note says so.
+// Results that cannot be told apart belong to no op; a note counts them.
 TEST(Ranges, SaysWhatItDoesNotKnow) {
   std::string odd = replaced(kProfile, "\"ln#3\"", "\"other\"");
   EXPECT_EQ(match(reportOf(kReport), odd),
