@@ -72,8 +72,8 @@ std::string OpFormats::text() const {
 }
 
 void mpc::writeKernels(llvm::raw_ostream &os) {
-  os << "\n## Kernels\n\nWhat kernels of `kernels/catalog.def` compute in; "
-        "other types are widened to f32.\n\n| kernel |";
+  os << "\n## Kernels\n\nTypes in which the kernels of `kernels/catalog.def` "
+        "compute; other types are widened to f32.\n\n| kernel |";
   for (std::string_view device : devices())
     os << ' ' << device << " |";
   os << "\n| --- |";

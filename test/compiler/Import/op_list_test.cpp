@@ -1,7 +1,6 @@
-// OPS.md: the op table, and what the smallest nodes of every op show. To renew
-// it:
-//   MPC_WRITE_OPS=compiler/Import/OPS.md mpc-import-test
-//   --gtest_filter=OpList.*
+// OPS.md: the op table, and facts learned from the smallest nodes of every op.
+// To write it: MPC_WRITE_OPS=compiler/Import/OPS.md mpc-import-test
+// --gtest_filter=OpList.*
 
 #include "importer.h"
 #include "op_formats.h"
@@ -186,21 +185,25 @@ void OpList::learn(const onnx::ModelProto &model) {
 std::string OpList::text() const {
   std::string result;
   llvm::raw_string_ostream os(result);
-  os << "# ONNX ops that mpc takes\n\nWritten by a test "
-        "(`test/compiler/Import/op_list_test.cpp`), which compares. Opsets "
+  os << "# Supported ONNX ops\n\nThe test "
+        "`test/compiler/Import/op_list_test.cpp` generates this page and fails "
+        "if it is out of date. It covers opsets "
      << kOldestUpgraded << " to " << kNewestOpset
-     << " of domain ai.onnx, those before " << kOldestOpset
-     << " after a conversion to it; version " << kOtherVersion
-     << " of other domains. f16, bf16 and f64 are taken as f32.\nWhat an op "
-        "becomes - classes of precision, kernels of `kernels/catalog.def` or "
-        "generated code - is the same for CPUs and GPUs (no GPU has run one "
-        "yet), and was seen on the op's smallest nodes, as were the types of "
-        "inputs and whether gradients flow. `-`: nothing is left of the op "
-        "but data that moves, or constants: \"too\" where all inputs are "
-        "known, or \"alone\". `formats` lists what the op can be computed in "
-        "beside f32, with the devices if not all of them can; what a program "
-        "uses is decided for each tensor. Products with a weight can also be "
-        "FP8, where `scaled_matmul` is a kernel.\n";
+     << " of domain ai.onnx (models before opset " << kOldestOpset
+     << " are converted to it) and version " << kOtherVersion
+     << " of other domains. f16, bf16 and f64 are imported as f32.\n\nThe "
+        "entries come from the smallest nodes of each op and are the same for "
+        "CPUs and GPUs (GPU code has not run yet):\n\n"
+        "- `precision`: [classes](../../docs/rationale/amp.md#the-problem) of "
+        "the `train` ops that the op becomes.\n"
+        "- `formats`: formats other than f32 in which the op can be computed, "
+        "with the devices if only some support it. The format is chosen per "
+        "tensor. Products with a weight can also use FP8 where `scaled_matmul` "
+        "is a kernel.\n"
+        "- `computed by`: kernels of `kernels/catalog.def` or generated code.\n"
+        "- `constants`: `too` if the op is also evaluated at compile time when "
+        "all inputs are known, `alone` if only then.\n\n`-` in `precision`, "
+        "`formats` or `computed by`: only data movement or constants remain.\n";
   std::string last;
   forEachOp([&](llvm::StringRef family, const OpRow &row) {
     if (family != last)
@@ -228,57 +231,58 @@ std::string OpList::text() const {
        << " |\n";
   });
   writeKernels(os);
-  os << "\n## Gradients at kinks, ties and zeros\n\nThere the gradients are "
-        "those of PyTorch (`test/gradients/special` compares), with these "
+  os << "\n## Gradients at kinks, ties and zeros\n\nThere, gradients are "
+        "those of PyTorch (checked by `test/gradients/special`), with these "
         "exceptions:\n\n| op | exception |\n| --- | --- |\n";
   for (auto [op, exception] : kExceptions)
     os << "| " << op << " | " << exception << " |\n";
-  os << "\n## Where others compute something else\n\n"
-        "- LSTM with `clip`: ONNX clips what every activation reads, so the "
-        "cell state as well before it becomes the output. ONNX Runtime does "
-        "not clip that one.\n"
-        "- Resize with `scales`: the new extent is a whole number, rounded "
-        "down from a product in f32, and `align_corners`, `pytorch_half_pixel` "
-        "and `tf_crop_and_resize` compute with it, as in ONNX Runtime. ONNX's "
-        "reference code computes with the product. ONNX Runtime copies an "
-        "image whose extents stay, although its scale is not 1.\n"
-        "\n## Very large and very small numbers\n\n"
-        "- Exp, and what is computed by it (Sigmoid, Softplus, Elu, Softmax): "
+  os << "\n## Differences from other implementations\n\n"
+        "- LSTM with `clip`: ONNX clips the inputs of all activations, "
+        "including the cell state before it becomes the output. ONNX Runtime "
+        "does not clip the cell state.\n"
+        "- Resize with `scales`: the new extent is the product of extent and "
+        "scale in f32, rounded down to a whole number, and `align_corners`, "
+        "`pytorch_half_pixel` and `tf_crop_and_resize` use this rounded "
+        "extent, as in ONNX Runtime. ONNX's reference implementation uses the "
+        "product itself. ONNX Runtime copies an image if its extents stay the "
+        "same, even if the scale is not 1.\n\n"
+        "## Very large and very small numbers\n\n"
+        "- Exp and ops computed from it (Sigmoid, Softplus, Elu, Softmax): "
         "results below 2^-126 are 0. PyTorch keeps subnormal numbers on CPUs, "
-        "so that there `Log(Sigmoid(x))` is minus infinity below -104, here "
-        "below -87; `-Softplus(-x)` has no such limit.\n"
-        "- Sin, Cos and Tan lose digits beyond 1e12, and have none beyond "
-        "1e19. PyTorch reduces any angle exactly.\n"
-        "- Pow with an exponent that is computed, and its gradient: the "
-        "relative error is up to that of a rounding of `y log x`, 4e-6.\n"
-        "- ReduceL2, LpNormalization and norms square their input: in f32 "
-        "beyond 1e19 squares are infinite, below 1e-23 they are 0, as in "
-        "PyTorch.\n"
+        "so `Log(Sigmoid(x))` is minus infinity for x below -104 in PyTorch "
+        "and below -87 in mpc; `-Softplus(-x)` has no such limit.\n"
+        "- Sin, Cos and Tan lose digits for arguments beyond 1e12 and have no "
+        "correct digits beyond 1e19. PyTorch reduces any argument exactly.\n"
+        "- Pow with a computed exponent, and its gradient: the relative error "
+        "is up to 4e-6, from rounding `y log x`.\n"
+        "- ReduceL2, LpNormalization and norms square their input: in f32, "
+        "squares of numbers beyond 1e19 are infinite and squares of numbers "
+        "below 1e-23 are 0, as in PyTorch.\n"
         "- Layer, group, instance and batch norms of an input whose mean is M "
-        "times its deviation are off by M 4e-8 or so, as in PyTorch.\n"
-        "\n## Labels and indices out of range\n\n"
-        "- Labels of SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss lie "
-        "in [0, C) or equal `ignore_index`, and indices of Gather, "
-        "GatherElements and GatherND in [-C, C), C being the extent of the "
-        "dimension; ONNX leaves others undefined. Where they are an input of "
-        "the model, or are computed from one with constants (sums, products, "
-        "Clip, Max, Min, Mod, and Where with conditions on the same input), "
-        "the input has the range that follows, and data outside it is refused "
-        "(exit status 2). Where they are computed otherwise, one that is out "
-        "of range makes its result NaN, in the loss and in the gradient, so "
-        "that the step changes nothing (exit status 6). An index of -1, as "
-        "GatherElements behind `y - 1` may have it, counts from the end, as "
-        "ONNX says; PyTorch's `gather` refuses it.\n"
-        "- TorchScript's exporter writes `x[i, y]`, of an x of [N, C], as row "
-        "i * C + y of x under the shape [N * C]. Rows of a flattened tensor "
-        "whose index is put together like that are taken for what PyTorch "
-        "means: an input that is y, or that y is computed from as above, must "
-        "give [0, C), although other rows exist. Where y is computed "
-        "otherwise, nothing in the graph tells a column from the next row, and "
-        "a label outside [0, C) reads another row's element, as ONNX says. "
-        "With a row index that is one number for all, y has the range of the "
-        "rows. The newer exporter writes GatherND, which needs no such "
-        "guess.\n";
+        "times its standard deviation have an error of about M 4e-8, as in "
+        "PyTorch.\n\n"
+        "## Labels and indices out of range\n\n"
+        "- Labels of SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss "
+        "must be in [0, C) or equal to `ignore_index`, indices of Gather, "
+        "GatherElements and GatherND in [-C, C), where C is the extent of the "
+        "dimension; ONNX leaves other values undefined. If labels or indices "
+        "are an input of the model, or computed from an input with constants "
+        "(sums, products, Clip, Max, Min, Mod, and Where with conditions on "
+        "the same input), mpc derives the valid range of the input and rejects "
+        "data outside it (exit status 2). If they are computed in another way, "
+        "a value out of range makes its result NaN, in the loss and in the "
+        "gradient, so that the step changes nothing (exit status 6). An index "
+        "of -1, which GatherElements of `y - 1` may have, counts from the end, "
+        "as ONNX specifies; PyTorch's `gather` rejects it.\n"
+        "- TorchScript's exporter writes `x[i, y]`, for x of shape [N, C], as "
+        "row i * C + y of x reshaped to [N * C]. If an index of a flattened "
+        "tensor has this form, mpc applies PyTorch's meaning: an input that is "
+        "y, or from which y is computed as above, must give values in [0, C), "
+        "although other rows exist. If y is computed in another way, the graph "
+        "does not distinguish a column from the next row, and a label outside "
+        "[0, C) reads an element of another row, as ONNX specifies. If the row "
+        "index is the same for all elements, the range of y is that of the "
+        "rows. The newer exporter writes GatherND, which is not ambiguous.\n";
   return result;
 }
 
