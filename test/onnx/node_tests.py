@@ -132,9 +132,9 @@ def write_list(path, cases, results):
     """What does not pass, by reason."""
     recent = [case.name for case in cases if opset(case) >= OPSET]
     passed = sum(results[name][0] == "passed" for name in recent)
-    lines = ["# ONNX's node tests that mpc does not pass", "",
-             f"Written by `node_tests.py --list` from the cases of onnx {onnx.__version__} whose "
-             f"tensors are f32, i64, i32 and bool. Of {len(recent)} of opset {OPSET} or later "
+    lines = ["# ONNX node tests that mpc does not pass", "",
+             f"Written by `node_tests.py --list`. It runs the cases of onnx {onnx.__version__} whose "
+             f"tensors are f32, i64, i32 and bool. Of the {len(recent)} cases of opset {OPSET} or later, "
              f"{passed} pass ({100 * passed / len(recent):.1f} %)."]
     reasons = collections.defaultdict(list)
     for case in cases:
