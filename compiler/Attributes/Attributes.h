@@ -1,4 +1,4 @@
-//===- Attributes.h - Names of the attributes of programs -------*- C++ -*-===//
+//===- Attributes.h - Names of attributes of programs -----------*- C++ -*-===//
 #ifndef MPC_COMPILER_ATTRIBUTES_ATTRIBUTES_H
 #define MPC_COMPILER_ATTRIBUTES_ATTRIBUTES_H
 
@@ -6,7 +6,7 @@
 
 namespace mpc {
 
-// kNameAttr = "mpc.name" and so on; Attributes.def says what they are.
+// kNameAttr = "mpc.name" and so on; Attributes.def describes them.
 #define MPC_ATTRIBUTE(Name, name, places, type)                                \
   inline constexpr llvm::StringLiteral k##Name##Attr = "mpc." name;
 #include "compiler/Attributes/Attributes.def"

@@ -10,26 +10,26 @@
 
 namespace mpc {
 
-/// What every buffer that a kernel gets starts at a multiple of, in bytes; only
-/// `copy` and `zero` take any.
+/// The alignment in bytes of every buffer that is passed to a kernel; only
+/// `copy` and `zero` accept any.
 #define MPC_KERNEL_ALIGNMENT(bytes) constexpr int64_t kBufferAlignment = bytes;
 #include "kernels/catalog.def"
 
-/// The number packages store for a kernel of kernels/catalog.def.
+/// The number that packages store for a kernel of kernels/catalog.def.
 std::optional<uint32_t> kernelId(llvm::StringRef name);
 
-/// How many of the operands of a kernel are inputs. They come first.
+/// The number of operands of a kernel that are inputs. They come first.
 std::optional<unsigned> kernelInputs(llvm::StringRef name);
 
-/// Returns true if the rows of `device` say that with `features` it runs the
-/// kernel natively on what the catalog calls `type`, which may be tf32. What a
-/// device computes in altogether, its Backend says.
+/// Returns true if the catalog's rows of `device` say that a device with
+/// `features` runs the kernel natively on `type` (a name of the catalog, which
+/// includes tf32). The Backend says which types a device computes in at all.
 bool kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
                       llvm::StringRef type,
                       llvm::ArrayRef<llvm::StringRef> features);
 
 /// Returns true if some device, with all the features that it may have, runs
-/// the kernel natively on what the catalog calls `type`.
+/// the kernel natively on `type` (a name of the catalog).
 bool isComputedSomewhere(llvm::StringRef name, llvm::StringRef type);
 
 } // namespace mpc

@@ -34,8 +34,8 @@ static StringRef dropOpPrefix(StringRef message) {
   return isOpName ? tail : message;
 }
 
-/// Prints whose fault it is: "node 'fc1' (Gemm): ". A type in lower case is not
-/// an ONNX op but the kind of thing: "initializer 'fc1.weight': ".
+/// Prints the subject of a message: "node 'fc1' (Gemm): ". A type in lower case
+/// is not an ONNX op but a kind of object: "initializer 'fc1.weight': ".
 static void printSubject(raw_ostream &os, StringRef name, StringRef type) {
   if (!type.empty() && type.front() >= 'a' && type.front() <= 'z' &&
       !type.contains('.')) {
@@ -121,7 +121,7 @@ void mpc::ModelDiagnosticHandler::print(const Diagnostic &diagnostic) {
     line = llvm::json::fixUTF8(line);
   for (size_t i = 0; i < line.size(); ++i) {
     unsigned char c = line[i];
-    // ESC also goes as U+009B, which is two bytes.
+    // C1 controls, such as CSI (U+009B), are two bytes in UTF-8.
     bool isLate = c == 0xc2 && i + 1 < line.size() &&
                   static_cast<unsigned char>(line[i + 1]) < 0xa0;
     if (isLate)

@@ -16,18 +16,18 @@ namespace mpc {
 ///   model.onnx: initializer 'fc1.weight': error: ...
 ///   model.onnxtxt:3:14: error: ...
 ///
-/// Names come from makeNodeLoc locations, positions from file locations. The
-/// prefix `'train.conv' op` of verifiers is dropped where the node is named,
-/// and so is the note that prints the op. Thread-safe, as every handler is.
+/// Names come from makeNodeLoc locations, positions from file locations. If the
+/// node is named, the verifier's prefix `'train.conv' op` and the note that
+/// prints the op are dropped. Thread-safe, as every handler is.
 class ModelDiagnosticHandler : public mlir::ScopedDiagnosticHandler {
 public:
   ModelDiagnosticHandler(mlir::MLIRContext *context, llvm::StringRef model,
                          llvm::raw_ostream &os);
 
-  /// Errors seen so far.
+  /// The number of errors so far.
   unsigned getNumErrors() const { return numErrors; }
 
-  /// True if one of them was of emitUsageError.
+  /// Returns true if one of the errors came from emitUsageError.
   bool sawUsageError() const { return usageErrors; }
 
 private:
@@ -39,13 +39,13 @@ private:
   bool usageErrors = false;
 };
 
-/// An error whose cause is an option of the user rather than the model: tools
+/// Reports an error that is caused by an option rather than by the model: tools
 /// exit with the status for wrong usage.
 mlir::InFlightDiagnostic emitUsageError(mlir::Location loc);
 bool isUsageError(mlir::Diagnostic &diagnostic);
 
-/// "node 'fc1' (Gemm): input 1 ...": the same without model and severity, as
-/// the file has its names.
+/// "node 'fc1' (Gemm): input 1 ...": the message without model and severity,
+/// with names as the file has them.
 std::string describe(const mlir::Diagnostic &diagnostic);
 
 } // namespace mpc

@@ -1,7 +1,6 @@
 //===- HalfFloat.h - 16-bit floats to f32 and back --------------*- C++ -*-===//
 //
-// Weights are widened one way and rounded the other, millions at a time, so not
-// through APFloat.
+// Weights are converted by the million; APFloat would be too slow.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_SUPPORT_HALFFLOAT_H
@@ -48,8 +47,8 @@ inline float halfToFloat(uint16_t bits) {
   return sign ? -magnitude : magnitude;
 }
 
-/// Rounds to nearest, ties to even; too large becomes infinity; NaN stays NaN,
-/// with the bits that fit.
+/// Rounds to nearest, ties to even; values out of range become infinity; NaN
+/// stays NaN and keeps the bits that fit.
 inline uint16_t floatToHalf(float value) {
   uint32_t bits = floatToBits(value);
   uint16_t sign = uint16_t(bits >> 16) & 0x8000;

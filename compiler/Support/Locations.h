@@ -9,8 +9,8 @@
 
 namespace mpc {
 
-// What the gradient of a node is called after; the optimizer and the loss are
-// no nodes of the model, but go by these names.
+// The suffix of names of gradient ops. The optimizer and the loss are not nodes
+// of the model, but have these names.
 inline constexpr llvm::StringLiteral kGradientSuffix = ".grad";
 inline constexpr llvm::StringLiteral kOptimizerNode = "optimizer";
 inline constexpr llvm::StringLiteral kLossNode = "loss";
@@ -21,19 +21,19 @@ mlir::Location makeNodeLoc(mlir::MLIRContext *context, llvm::StringRef name,
                            llvm::StringRef type);
 
 /// Name and op type of the ONNX node an op comes from; empty if it comes from
-/// none. Of fused locations the first that has a name counts.
+/// none. For a fused location, the first name counts.
 llvm::StringRef nodeName(mlir::Location loc);
 
 llvm::StringRef nodeType(mlir::Location loc);
 
-/// Calls `visit` with name and op type of each node that an op comes from: of
-/// fused locations, of all of them.
+/// Calls `visit` with the name and op type of each node that an op comes from,
+/// including all nodes of a fused location.
 void visitNodes(
     mlir::Location loc,
     llvm::function_ref<void(llvm::StringRef name, llvm::StringRef type)> visit);
 
-/// The location of what computes the gradient of the op at `loc`: the same
-/// nodes, their names followed by ".grad".
+/// The location of the ops that compute the gradient of the op at `loc`: the
+/// same nodes, with ".grad" appended to their names.
 mlir::Location gradientLoc(mlir::Location loc);
 
 } // namespace mpc

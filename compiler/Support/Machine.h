@@ -1,7 +1,7 @@
-//===- Machine.h - How fast machines are ------------------------*- C++ -*-===//
+//===- Machine.h - Speed of machines ----------------------------*- C++ -*-===//
 //
-// The cost model: operations and bytes take their time one after the other.
-// What formats are chosen by, and what `mpc report` estimates times with.
+// The cost model: the times of operations and of memory traffic add up. It
+// decides formats, and `mpc report` estimates times with it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_SUPPORT_MACHINE_H
@@ -11,18 +11,18 @@
 
 namespace mpc {
 
-/// What a machine does in a nanosecond. A format without units of its own has
-/// the rate of the one that its products are computed in.
+/// What a machine does per nanosecond. A format without units of its own has
+/// the rate of the format that its products are computed in.
 struct Machine {
   std::string name; ///< "an H100".
   double bytes = 0; ///< Read or written.
-  /// Operations of products.
+  /// Operations of matrix products.
   double f32 = 0, tf32 = 0, bf16 = 0, f16 = 0, fp8 = 0;
-  double turnedBytes = 0; ///< The same, by kernels that transpose.
-  double launch = 0;      ///< Nanoseconds that one more kernel takes.
+  double turnedBytes = 0; ///< Read or written by kernels that transpose.
+  double launch = 0;      ///< Nanoseconds of overhead per kernel.
 
-  /// How many bytes take as long as one operation takes longer in f32 than in
-  /// bf16.
+  /// The number of bytes whose transfer takes as long as one operation saves in
+  /// bf16 against f32.
   double bytesPerFlop() const { return bytes / f32 - bytes / bf16; }
 };
 

@@ -22,7 +22,7 @@ void MinCut::addEdge(Node from, Node to, Capacity cost) {
   edges.push_back({from, 0});
 }
 
-/// Breadth first from the source over edges with capacity left.
+/// Breadth-first search from the source over edges with residual capacity.
 bool MinCut::findLevels() {
   level.assign(edgesOf.size(), 0);
   level[source] = 1;
@@ -38,8 +38,8 @@ bool MinCut::findLevels() {
   return level[sink] != 0;
 }
 
-/// Sends flow along one shortest path, 0 if there is none left. An explicit
-/// path, not recursion: networks are as deep as models.
+/// Sends flow along one shortest path; returns 0 if none is left. Uses an
+/// explicit path instead of recursion, since networks are as deep as models.
 MinCut::Capacity MinCut::pushPath() {
   std::vector<uint32_t> path;
   Node node = source;
@@ -73,8 +73,8 @@ MinCut::Capacity MinCut::pushPath() {
   return flow;
 }
 
-/// Backwards from the sink: whatever cannot reach it may stay on the source
-/// side at no cost.
+/// Searches backwards from the sink: a node that cannot reach it may stay on
+/// the source side at no cost.
 void MinCut::findSinkSide() {
   reachesSink.assign(edgesOf.size(), 0);
   reachesSink[sink] = 1;

@@ -1,8 +1,8 @@
 //===- MinCut.h - Minimum s-t cut -------------------------------*- C++ -*-===//
 //
 // Exact minimum cut of a directed network (Dinic's algorithm). Every node ends
-// on one of two sides; the cut is the cheapest way to choose them. The answer
-// depends on the order of calls only, never on addresses or hashing.
+// on one of two sides; the cut is the cheapest way to choose them. The result
+// depends only on the order of calls, never on addresses or hashing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_SUPPORT_MINCUT_H
@@ -18,16 +18,17 @@ public:
   using Capacity = int64_t;
   using Node = uint32_t;
 
-  /// Cost of a choice that must not be made. Finite costs must sum to less.
+  /// Cost of a forbidden choice. The sum of all other costs must be less.
   static constexpr Capacity forbidden = Capacity(1) << 60;
 
   Node addNode();
 
   /// `cost` is paid if `from` ends on the source side and `to` on the sink
-  /// side. Costs are not negative; those above `forbidden` count as that.
+  /// side. Costs are not negative; those above `forbidden` are clamped to it.
   void addEdge(Node from, Node to, Capacity cost);
 
-  /// `cost` is paid if `node` ends on the sink side, or on the source side.
+  /// `cost` is paid if `node` ends on the sink side (addCostOfSink) or on the
+  /// source side (addCostOfSource).
   void addCostOfSink(Node node, Capacity cost) { addEdge(source, node, cost); }
   void addCostOfSource(Node node, Capacity cost) { addEdge(node, sink, cost); }
 
@@ -35,15 +36,15 @@ public:
   /// forbidden choice. Call once.
   Capacity solve();
 
-  /// After solve(): of all cheapest cuts, the one with most nodes on the source
-  /// side.
+  /// The side of a node after solve(). Of all cheapest cuts, it chose the one
+  /// with the most nodes on the source side.
   bool isSource(Node node) const { return !reachesSink[node]; }
 
 private:
   /// Edges come in pairs: edge `i ^ 1` is the reverse of edge `i`.
   struct Edge {
     Node to;
-    Capacity left; ///< What still can flow.
+    Capacity left; ///< Residual capacity.
   };
 
   bool findLevels();
@@ -55,7 +56,8 @@ private:
 
   std::vector<Edge> edges;
   std::vector<std::vector<uint32_t>> edgesOf = {{}, {}};
-  std::vector<uint32_t> level; ///< Distance from the source, plus 1; or 0.
+  std::vector<uint32_t> level; ///< Distance from the source plus 1; 0 if
+                               ///< unreached.
   std::vector<uint32_t>
       nextEdge; ///< First edge not yet known to be a dead end.
   std::vector<char> reachesSink;

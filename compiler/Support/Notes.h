@@ -1,4 +1,4 @@
-//===- Notes.h - Decisions that the user should hear of ---------*- C++ -*-===//
+//===- Notes.h - Decisions that mpc tells the user --------------*- C++ -*-===//
 #ifndef MPC_COMPILER_SUPPORT_NOTES_H
 #define MPC_COMPILER_SUPPORT_NOTES_H
 
@@ -11,10 +11,10 @@
 
 namespace mpc {
 
-/// Appends one line to what the driver says.
+/// Adds a line to the notes that the driver prints.
 void addNote(mlir::ModuleOp module, const llvm::Twine &text);
 
-/// Takes them from the module, the oldest first.
+/// Removes the notes from the module and returns them, the oldest first.
 std::vector<std::string> takeNotes(mlir::ModuleOp module);
 
 } // namespace mpc

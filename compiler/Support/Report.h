@@ -1,8 +1,8 @@
 //===- Report.h - The report of a compilation -------------------*- C++ -*-===//
 //
 // The report travels as JSON, in the module and in the package.
-// docs/format/report.schema.json describes its fields, docs/format/report.md
-// what programs may rely on.
+// docs/format/report.schema.json describes its fields, and
+// docs/format/report.md states what programs may rely on.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_SUPPORT_REPORT_H
@@ -22,19 +22,19 @@ namespace mpc {
 
 inline constexpr int64_t kReportVersion = 1;
 
-/// What an assembler says of one kernel; -1 where it does not.
+/// What the assembler reports about one kernel; -1 if it does not say.
 struct KernelResources {
   std::string kernel;
   int64_t registers = -1;   ///< Registers per thread.
-  int64_t stack = -1;       ///< Bytes of a thread, as are spills.
-  int64_t spillStores = -1; ///< Bytes written since registers ran out,
+  int64_t stack = -1;       ///< Bytes per thread, like spills.
+  int64_t spillStores = -1; ///< Bytes written for lack of registers,
   int64_t spillLoads = -1;  ///< and read again.
-  int64_t shared = -1;      ///< Bytes of a block.
+  int64_t shared = -1;      ///< Bytes per block.
 };
 
 struct ArchitectureReport {
   std::string name;       ///< "sm_80".
-  bool assembled = false; ///< False: there was no assembler.
+  bool assembled = false; ///< False if there was no assembler.
   std::vector<KernelResources> kernels;
 };
 
@@ -42,7 +42,7 @@ struct DeviceReport {
   std::string device;
   std::string kernels; ///< JSON: kKernelReportAttr.
   std::vector<ArchitectureReport> architectures;
-  Machine machine; ///< That stands for the device.
+  Machine machine; ///< Stands for the device in estimates.
 };
 
 } // namespace mpc

@@ -1,4 +1,4 @@
-//===- Terms.h - What results are sums of -----------------------*- C++ -*-===//
+//===- Terms.h - How results are made of operands ---------------*- C++ -*-===//
 #ifndef MPC_COMPILER_SUPPORT_TERMS_H
 #define MPC_COMPILER_SUPPORT_TERMS_H
 
@@ -8,24 +8,24 @@
 
 namespace mpc {
 
-/// How the elements of a result are made of those of operands, as far as it
-/// decides what rounding errors amount to: a sum may cancel, and then is as far
-/// off as its terms are.
+/// How the elements of a result are computed from those of the operands. It
+/// decides how rounding errors propagate: a sum may cancel, and its absolute
+/// error is then as large as that of its terms.
 enum class Terms {
-  Other,     ///< In none of these ways.
-  Moved,     ///< Elements of operands: what cancelled before is as small there.
+  Other,     ///< None of the ways below.
+  Moved,     ///< Elements of operands: cancelled sums stay as small.
   Scaled,    ///< Products of operands.
   Divided,   ///< Quotients of the first operand and the second.
-  Centred,   ///< Products of operands, less sums of such products.
-  Projected, ///< The first operand less parts of it; with more than two
+  Centred,   ///< Products of operands minus sums of such products.
+  Projected, ///< The first operand minus parts of it; with more than two
              ///< operands, times the third and the last.
   Added,     ///< Sums of one element of each operand.
   Summed,    ///< Sums of many elements of the first operand.
-  Averaged,  ///< The same, divided by their number.
+  Averaged,  ///< Such sums, divided by the number of elements.
   Contracted, ///< Sums of products of the first two operands.
 };
 
-/// As reports have it.
+/// The name in reports.
 inline llvm::StringRef termsName(Terms terms) {
   switch (terms) {
   case Terms::Other:
@@ -52,7 +52,7 @@ inline llvm::StringRef termsName(Terms terms) {
   llvm_unreachable("a way was added");
 }
 
-/// `Other` for a name that is not known.
+/// Returns `Other` for an unknown name.
 inline Terms termsOf(llvm::StringRef name) {
   return llvm::StringSwitch<Terms>(name)
       .Case("moved", Terms::Moved)

@@ -19,7 +19,7 @@ MLIRContext::Threading mpc::availableThreading() {
   threads.reserve(count);
   auto threading = MLIRContext::Threading::ENABLED;
   try {
-    // All at once, as in the pool.
+    // All threads live at the same time, as in the pool.
     while (threads.size() < count)
       threads.emplace_back([ended] { ended.wait(); });
   } catch (const std::system_error &) {

@@ -1,4 +1,4 @@
-//===- Threading.h - Whether MLIR may start threads ------------*- C++ -*-===//
+//===- Threading.h - Whether MLIR may start threads -------------*- C++ -*-===//
 #ifndef MPC_COMPILER_SUPPORT_THREADING_H
 #define MPC_COMPILER_SUPPORT_THREADING_H
 
@@ -6,8 +6,8 @@
 
 namespace mpc {
 
-/// ENABLED if the system gives this process as many threads as MLIR's pool
-/// starts, which ends the process where it gets one too few.
+/// Returns ENABLED if the system lets this process start as many threads as
+/// MLIR's pool has. The pool aborts the process if it cannot start one of them.
 mlir::MLIRContext::Threading availableThreading();
 
 } // namespace mpc

@@ -1,6 +1,6 @@
-//===- Formats.h - Formats of numbers ---------------------------*- C++ -*-===//
+//===- Formats.h - Number formats -------------------------------*- C++ -*-===//
 //
-// Needs no LLVM: tools without a compiler know formats, too.
+// Does not use LLVM, so that tools without the compiler can use it, too.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_SUPPORT_PRECISION_FORMATS_H
@@ -21,7 +21,7 @@ enum class Format {
 /// A row of Formats.def.
 struct FormatFacts {
   enum Use {
-    Wide,          ///< What everything is computed in that nothing narrows.
+    Wide,          ///< For everything that is not narrowed.
     Product,       ///< A way to multiply operands that are stored wide.
     Tensor,        ///< Stored; the minimum cut chooses the tensors.
     Layer,         ///< Stored with a scale, for the operands of one product.
@@ -44,8 +44,8 @@ constexpr const FormatFacts &factsOf(Format format) {
   return kFormats[size_t(format)];
 }
 
-/// The row with this name, or, with `FormatFacts::option`, the row that users
-/// call so; null if there is none.
+/// The row with this name, or with this `option` if `field` is
+/// `FormatFacts::option`; null if there is none.
 constexpr const FormatFacts *
 findFormat(std::string_view text,
            std::string_view FormatFacts::*field = &FormatFacts::name) {
@@ -56,7 +56,7 @@ findFormat(std::string_view text,
 }
 
 /// Returns true if a tensor of the forward pass may be rounded to the format:
-/// profiles tell how rounding to it would change the loss.
+/// profiles record how rounding to it would change the loss.
 constexpr bool isProfiled(const FormatFacts &row) {
   return row.use == FormatFacts::Tensor || row.use == FormatFacts::Layer;
 }

@@ -1,6 +1,6 @@
-//===- Precisions.h - What a program may be computed in ---------*- C++ -*-===//
+//===- Precisions.h - Precisions of a program -------------------*- C++ -*-===//
 //
-// Needs no LLVM: tools without a compiler know precisions, too.
+// Does not use LLVM, so that tools without the compiler can use it, too.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_SUPPORT_PRECISION_PRECISIONS_H
@@ -17,8 +17,8 @@ namespace mpc {
 struct Precision {
   enum Fp8Layers {
     NoLayer,     ///< No layer.
-    AllLayers,   ///< All that can be.
-    WhereFaster, ///< Those that the target multiplies faster.
+    AllLayers,   ///< All that can be FP8.
+    WhereFaster, ///< Those that the target computes faster in FP8.
   };
 
   std::string_view name;
@@ -50,7 +50,7 @@ inline constexpr std::nullopt_t None = std::nullopt;
 #include "compiler/Support/Precision/Formats.def"
 } // namespace formats
 
-/// All precisions, those of help texts first.
+/// All precisions; those in help texts come first.
 inline constexpr Precision kPrecisions[] = {
 #define MPC_PRECISION(Name, name, wide, tensors, products, layers, label)      \
   {                                                                            \
@@ -71,8 +71,9 @@ constexpr const Precision *findPrecision(std::string_view name) {
   return nullptr;
 }
 
-/// The row of `name`, which an option check has accepted; that of fp32 for a
-/// name of a later version, which a report may have.
+/// The row of `name`, which the check of options has accepted. A report may
+/// contain the name of a later version's precision: returns the row of fp32 for
+/// it.
 constexpr const Precision &precisionOf(std::string_view name) {
   const Precision *found = findPrecision(name);
   return found ? *found : kPrecisions[0];

@@ -1,4 +1,4 @@
-//===- Rules.h - What decides about the precision of an op ------*- C++ -*-===//
+//===- Rules.h - Rules that decide the precision of an op -------*- C++ -*-===//
 #ifndef MPC_COMPILER_SUPPORT_PRECISION_RULES_H
 #define MPC_COMPILER_SUPPORT_PRECISION_RULES_H
 
@@ -20,7 +20,7 @@ llvm::StringRef idOf(Rule rule);
 /// The rule with this id; nothing if there is none.
 std::optional<Rule> ruleOf(llvm::StringRef id);
 
-/// How many arguments a decision by this rule has.
+/// The number of arguments of a decision by this rule.
 size_t numArgumentsOf(Rule rule);
 
 /// Returns true if `id` is that of `rule` or of a rule within it.

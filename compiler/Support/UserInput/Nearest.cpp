@@ -12,7 +12,8 @@
 using namespace mpc;
 using llvm::StringRef;
 
-/// Edits that make some part of `text` of `word`: a pattern matches anywhere.
+/// The number of edits that turn `word` into some part of `text`: a pattern
+/// matches anywhere.
 static unsigned distanceToPart(StringRef word, StringRef text) {
   // Row i: the fewest edits from the first i letters to a part that ends at j.
   llvm::SmallVector<unsigned> row(text.size() + 1, 0);
@@ -29,7 +30,7 @@ static unsigned distanceToPart(StringRef word, StringRef text) {
   return *llvm::min_element(row);
 }
 
-/// The pattern without what is no letter of a name.
+/// The pattern without the operators of regular expressions.
 static std::string lettersOf(StringRef pattern) {
   std::string letters;
   for (char c : pattern)

@@ -9,9 +9,9 @@
 
 namespace mpc {
 
-/// The `names` that a regular expression (or name) was likely meant to match
-/// somewhere, for the end of a message: "; nearest are 'a', 'b' and 'c'". At
-/// most three, each once, the nearest first; "" if there are no names.
+/// Lists the `names` that a regular expression (or name) was probably meant to
+/// match, for the end of a message: "; nearest are 'a', 'b' and 'c'". At most
+/// three distinct names, the nearest first; "" if there are no names.
 std::string describeNearest(llvm::StringRef pattern,
                             llvm::ArrayRef<llvm::StringRef> names);
 

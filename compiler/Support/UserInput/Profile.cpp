@@ -34,13 +34,14 @@ void Sensitivity::set(Format format, double value) {
   values[indexOf(format)] = value;
 }
 
-/// A number that a sum of may be trusted with.
+/// Returns a finite positive number; 0 for anything else, so that sums stay
+/// finite.
 static double numberAt(const Object &object, StringRef key) {
   double value = object.getNumber(key).value_or(0);
   return std::isfinite(value) && value > 0 ? value : 0;
 }
 
-/// What is not finite was written as none.
+/// A value that was not finite is missing in the file.
 static double sensitivityAt(const Object &object, StringRef key) {
   double value = object.getNumber(key).value_or(Sensitivity::kUnknown);
   return value >= 0 ? std::min(value, Sensitivity::kUnknown)
@@ -49,12 +50,12 @@ static double sensitivityAt(const Object &object, StringRef key) {
 
 namespace {
 
-/// Reads counts of an object; `isRight` tells of all at once.
+/// Reads counts of an object; `isRight` tells whether all were valid.
 class Counts {
 public:
   explicit Counts(const Object &object) : object(object) {}
 
-  /// 0 if it is not there.
+  /// Returns 0 if `key` is missing.
   uint64_t at(StringRef key) {
     const llvm::json::Value *value = object.get(key);
     return value ? read(*value) : 0;
@@ -71,7 +72,7 @@ public:
   bool isRight() const { return right; }
 
 private:
-  /// Not more than sums of it hold.
+  /// Clamps large counts, so that sums of them do not overflow.
   uint64_t read(const llvm::json::Value &value) {
     constexpr int64_t kMax = INT64_C(1) << 52;
     std::optional<int64_t> number = value.getAsInteger();
@@ -85,7 +86,7 @@ private:
 
 } // namespace
 
-/// "fc1#2" is the third tensor of "fc1", if that is there.
+/// "fc1#2" is the third tensor of "fc1", if "fc1" is in the file.
 static StringRef baseName(StringRef name, const Object &tensors) {
   auto [base, number] = name.rsplit('#');
   unsigned index;
@@ -94,7 +95,7 @@ static StringRef baseName(StringRef name, const Object &tensors) {
   return isRepeat ? base : name;
 }
 
-/// Nothing if its numbers cannot be.
+/// Returns nothing if the numbers are impossible.
 static std::optional<ProfiledTensor> readTensor(const Object &object,
                                                 size_t exponents) {
   ProfiledTensor tensor;
@@ -149,7 +150,8 @@ llvm::Expected<Profile> Profile::parse(StringRef text, StringRef path) {
   if (root->getString("precision") != "fp32")
     return refuse("must be recorded with option 'precision'=fp32");
 
-  // The object has lost the order of the file, which repeats count in.
+  // The object does not keep the order of the file, in which repeats are
+  // numbered.
   std::vector<std::pair<unsigned, StringRef>> order;
   for (const auto &[key, value] : *tensors) {
     StringRef name = key, base = baseName(name, *tensors);
@@ -168,7 +170,7 @@ llvm::Expected<Profile> Profile::parse(StringRef text, StringRef path) {
     return refuse("has an invalid count of steps");
   size_t exponents = 0;
   if (const Object *bins = root->getObject("exponents")) {
-    constexpr int64_t kMax = 4096; // More than any float has.
+    constexpr int64_t kMax = 4096; // Larger than any float's exponent.
     profile.firstExponent =
         std::clamp(bins->getInteger("first").value_or(0), -kMax, kMax);
     exponents =

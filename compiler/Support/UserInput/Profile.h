@@ -1,6 +1,7 @@
-//===- Profile.h - What tensors held while a model trained ------*- C++ -*-===//
+//===- Profile.h - Tensor statistics of a training run ----------*- C++ -*-===//
 //
-// What `mpc profile` wrote; tools/mpc/commands/Profile.cpp describes the file.
+// The file that `mpc profile` writes; tools/mpc/commands/Profile.cpp describes
+// its format.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_SUPPORT_USERINPUT_PROFILE_H
@@ -17,14 +18,14 @@
 
 namespace mpc {
 
-/// The mean square of what rounding changes in the loss, to first order. Of
-/// independent roundings they add up.
+/// The mean square of the change of the loss by rounding, to first order. The
+/// sensitivities of independent roundings add up.
 class Sensitivity {
 public:
-  /// Beyond every budget, yet a number that sums and products may have.
+  /// Exceeds every budget, but can still be summed and multiplied.
   static constexpr double kUnknown = 1e60;
 
-  /// That of a value which may be rounded as one likes.
+  /// The sensitivity of a value that may be rounded freely.
   Sensitivity() { values.fill(0); }
   static Sensitivity unknown();
 
@@ -36,24 +37,25 @@ private:
   std::array<double, kProfiledFormats.size()> values;
 };
 
-/// Elements of one tensor over all steps.
+/// Statistics of the elements of one tensor over all steps.
 struct ProfiledTensor {
   std::string op; ///< "train.matmul"; empty for inputs and states.
   std::string dtype;
   uint64_t elements = 0; ///< Elements of the tensor in one step.
   uint64_t count = 0, nans = 0, infinities = 0, zeros = 0;
-  double largest = 0, smallest = 0; ///< Sizes of finite ones, 0 left out.
-  /// By floor(log2(size)), from Profile::firstExponent on.
+  double largest = 0, smallest = 0; ///< Magnitudes of finite elements other
+                                    ///< than 0.
+  /// Counts by floor(log2(magnitude)), from Profile::firstExponent on.
   std::vector<uint64_t> exponents;
   std::optional<Sensitivity> sensitivity; ///< Set for tensors with a gradient.
 };
 
 class Profile {
 public:
-  /// Reads a file. Fails if it is none, or not of fp32.
+  /// Reads a file. Fails if it is not a profile, or not one of an fp32 run.
   static llvm::Expected<Profile> read(llvm::StringRef path);
 
-  /// The same of what stands in the file.
+  /// The same for the contents of a file.
   static llvm::Expected<Profile> parse(llvm::StringRef json,
                                        llvm::StringRef path);
 
@@ -61,7 +63,8 @@ public:
   llvm::ArrayRef<ProfiledTensor> find(llvm::StringRef name) const;
   bool empty() const { return tensors.empty(); }
 
-  /// An error that says by `why` that this is of another model.
+  /// Returns the error that this profile is of another model, for the reason
+  /// `why`.
   llvm::Error refuse(const llvm::Twine &why) const;
 
   std::string path;

@@ -1,7 +1,7 @@
 //===- ProfileMatch.h - Tensors of a profile by op --------------*- C++ -*-===//
 //
-// The compiler looks for the tensors of its values, a report for those of its
-// lines; both find the same ones.
+// The compiler looks up the tensors of its values, and a report those of its
+// lines; both find the same tensors.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_SUPPORT_USERINPUT_PROFILEMATCH_H
@@ -15,10 +15,11 @@ namespace mpc {
 
 /// An op as profiles know it.
 struct ProfiledOp {
-  llvm::StringRef node; ///< Its name; that of the op where it has none.
+  llvm::StringRef node; ///< Name of the node, or of the op if the node has
+                        ///< none.
   llvm::StringRef op;   ///< "train.matmul"
-  /// Number of its float results; 0 if the caller does not know: then all ops
-  /// of this node and name have equally many.
+  /// Number of its float results; 0 if the caller does not know; all ops of
+  /// this node and name are then assumed to have equally many.
   unsigned numResults = 0;
 };
 
@@ -30,21 +31,21 @@ public:
   /// and op. The profile must outlive this.
   ProfileMatch(const Profile &profile, llvm::ArrayRef<ProfiledOp> ops);
 
-  /// The results of the op with this index; fewer than it has, or none, where
-  /// the profile does not know them.
+  /// The results of the op with this index; fewer than the op has, or none, if
+  /// the profile lacks some.
   llvm::ArrayRef<const ProfiledTensor *> resultsOf(size_t index) const {
     return known[index];
   }
 
-  /// Counts one thing that the forward pass computes or reads, by the name of
+  /// Counts one tensor that the forward pass computes or reads, by the name of
   /// its node or state.
   void count(bool isKnown, llvm::StringRef name);
 
-  /// Counts a weight, which has so many elements.
+  /// Counts a weight with this many elements.
   void countWeight(llvm::StringRef name, uint64_t elements);
 
-  /// "3 of 20 tensors of the forward pass, such as 'fc1'": what was counted and
-  /// is not known; "" if all is.
+  /// Describes the counted tensors that the profile lacks: "3 of 20 tensors of
+  /// the forward pass, such as 'fc1'"; "" if it has them all.
   std::string lacks() const;
 
   /// Fails if the profile is of another model: it lacks more than half of what
@@ -55,8 +56,9 @@ private:
   const Profile &profile;
   std::vector<Tensors> known;
   size_t numCounted = 0, numMissing = 0;
-  std::string firstMissing; ///< Its node or state.
-  std::string wrongWeight;  ///< What is wrong with it; "" if none is.
+  std::string firstMissing; ///< Name of its node or state.
+  std::string wrongWeight;  ///< What is wrong with the first wrong weight, or
+                            ///< "".
 };
 
 } // namespace mpc

@@ -11,12 +11,12 @@ using namespace llvm;
 
 namespace {
 
-/// Estimates what compiling a pattern makes of it, without doing so.
+/// Estimates the size of a compiled pattern without compiling it.
 class PatternCost {
 public:
   explicit PatternCost(StringRef pattern) : rest(pattern) {}
 
-  /// Why the pattern is too expensive, "" if it is not. Says nothing about
+  /// Returns why the pattern is too expensive, "" if it is not. Does not check
   /// whether it is well formed.
   std::string findFault() {
     groups.push_back({});
@@ -31,10 +31,10 @@ public:
   }
 
 private:
-  /// What stands between two parentheses, up to here.
+  /// The part of a parenthesised group that has been read.
   struct Group {
     size_t before = 0; ///< All but the last part.
-    size_t last = 0;   ///< What a repeat would be of.
+    size_t last = 0;   ///< The part that a repeat would apply to.
     size_t size() const { return before + last; }
     void add(size_t part) {
       before += last;
