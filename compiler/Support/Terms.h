@@ -12,16 +12,16 @@ namespace mpc {
 /// decides how rounding errors propagate: a sum may cancel, and its absolute
 /// error is then as large as that of its terms.
 enum class Terms {
-  Other,     ///< None of the ways below.
-  Moved,     ///< Elements of operands: cancelled sums stay as small.
-  Scaled,    ///< Products of operands.
-  Divided,   ///< Quotients of the first operand and the second.
-  Centred,   ///< Products of operands minus sums of such products.
-  Projected, ///< The first operand minus parts of it; with more than two
-             ///< operands, times the third and the last.
-  Added,     ///< Sums of one element of each operand.
-  Summed,    ///< Sums of many elements of the first operand.
-  Averaged,  ///< Such sums, divided by the number of elements.
+  Other,      ///< None of the ways below.
+  Moved,      ///< Elements of operands: cancelled sums stay as small.
+  Scaled,     ///< Products of operands.
+  Divided,    ///< Quotients of the first operand and the second.
+  Centred,    ///< Products of operands minus sums of such products.
+  Projected,  ///< The first operand minus parts of it; with more than two
+              ///< operands, times the third and the last.
+  Added,      ///< Sums of one element of each operand.
+  Summed,     ///< Sums of many elements of the first operand.
+  Averaged,   ///< Such sums, divided by the number of elements.
   Contracted, ///< Sums of products of the first two operands.
 };
 

@@ -12,9 +12,9 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
   let methods = [
     InterfaceMethod<
       [{Returns the class that decides which operands get a cast. `low` is the
-      type that they are cast to: what is sensitive for the range of f16 is not
-      in a program of bf16. Null stands for any; then the class is the strictest
-      of all.}],
+      type that they are cast to: an op that is sensitive because of the range
+      of f16 may not be in a bf16 program. Null stands for any type; the class
+      is then the strictest.}],
       "::mpc::amp::PrecisionClass", "getPrecisionClass",
       (ins "::mlir::FloatType":$low)>,
     InterfaceMethod<
@@ -28,14 +28,14 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
       "bool", "isResultPinned", (ins "unsigned":$index), "",
       [{ return false; }]>,
     InterfaceMethod<
-      [{Returns true if this operand says where elements are read or written: an
-      index, or a number that becomes one. Rounding such a number to 16 bit does
-      not cost its last bits alone: it names another element.}],
+      [{Returns true if this operand determines where elements are read or
+      written: an index, or a number that becomes one. Rounding such a number to
+      16 bit would select another element.}],
       "bool", "isPlace", (ins "unsigned":$index), "", [{ return false; }]>,
     InterfaceMethod<
       [{Returns true if the op itself bounds its results, whatever it reads:
-      norms, softmax, sigmoid. Rounding such a result costs its last bits and
-      nothing else; what follows cannot lose digits of an input by it.}],
+      norms, softmax, sigmoid. Rounding such a result costs only its last
+      bits.}],
       "bool", "isBounded", (ins), "", [{ return false; }]>,
     InterfaceMethod<
       [{Returns the reason for the class, one clause for the report.}],
@@ -46,8 +46,8 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
 def RangeOpInterface : OpInterface<"RangeOpInterface"> {
   let cppNamespace = "::mpc::amp";
   let description = [{
-    Tells what the elements of results can be. Of the results of other ops nothing
-    is known.
+    Tells what the elements of results can be. Nothing is known about the results
+    of ops without this interface.
   }];
   let methods = [
     InterfaceMethod<
@@ -59,8 +59,8 @@ def RangeOpInterface : OpInterface<"RangeOpInterface"> {
   ];
 }
 
-// Marks ops whose results hold no numbers that are new: they are those of
-// operands or states, or of use to diagnosis alone.
+// Marks ops that compute no new numbers: their results are elements of operands or
+// states, or serve diagnosis only.
 def ComputesNoNumbers : NativeOpTrait<"ComputesNoNumbers"> {
   let cppNamespace = "::mpc::amp";
 }

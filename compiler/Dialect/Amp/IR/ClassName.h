@@ -1,4 +1,4 @@
-//===- ClassName.h - Words for classes of precision -------------*- C++ -*-===//
+//===- ClassName.h - Names of precision classes -----------------*- C++ -*-===//
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_CLASSNAME_H
 #define MPC_COMPILER_DIALECT_AMP_IR_CLASSNAME_H
 
@@ -6,7 +6,7 @@
 
 namespace mpc::amp {
 
-/// As reports and lists of ops have it.
+/// The name in reports and lists of ops.
 inline llvm::StringRef className(PrecisionClass kind) {
   switch (kind) {
   case PrecisionClass::Low:

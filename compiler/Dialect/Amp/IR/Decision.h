@@ -9,7 +9,7 @@
 
 namespace mpc::amp {
 
-/// A rule and what it decided by, before it is an attribute.
+/// A rule and its arguments, before they become an attribute.
 struct Decision {
   Rule rule;
   llvm::SmallVector<mlir::Attribute, 3> arguments = {};

@@ -9,9 +9,9 @@ def Amp_DecisionAttr : AttrDef<Amp_Dialect, "Decision"> {
   let mnemonic = "decision";
   let summary = "The rule that decided the types of an op";
   let description = [{
-    `rule` is the id of a row of `compiler/Support/Precision/Rules.def`, `arguments` are what
-    the row lists: strings, integers, floats and types. The precision report makes a
-    sentence of both (`compiler/Report/Model/Reasons.def`).
+    `rule` is the id of a row of `compiler/Support/Precision/Rules.def`, `arguments` are
+    those that the row lists: strings, integers, floats and types. The precision report forms
+    a sentence from both (`compiler/Report/Model/Reasons.def`).
 
     ```mlir
     #amp.decision<"cut.reads-f32">

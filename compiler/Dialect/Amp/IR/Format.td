@@ -14,8 +14,8 @@ def Amp_FormatAttr : AttrDef<Amp_Dialect, "Format"> {
   let mnemonic = "format";
   let summary = "A format of numbers";
   let description = [{
-    The name of a row of `compiler/Support/Precision/Formats.def`. A format says more
-    than an element type: tf32 is stored as f32.
+    The name of a row of `compiler/Support/Precision/Formats.def`. A format carries
+    more information than an element type: tf32 is stored as f32.
 
     ```mlir
     #amp.format<tf32>

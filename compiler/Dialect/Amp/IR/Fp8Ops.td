@@ -1,9 +1,9 @@
 //===- Fp8Ops.td - Scaled tensors of 8 bit -----------------*- tablegen -*-===//
 //
-// Included by AmpOps.td. A tensor in FP8 is `round(x * scale)` with one scale
-// for all, a power of two: scaling and its reversal are exact, so that what the
-// format rounds away is all that is lost, and a product may be stored before
-// its scales are taken out.
+// Included by AmpOps.td. A tensor in FP8 is `round(x * scale)` with one scale per
+// tensor, a power of two. Scaling and unscaling are therefore exact: the only loss is
+// the rounding to the format, and a product may be stored before it is divided by its
+// scales.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_FP8OPS_TD
@@ -17,9 +17,9 @@ def Amp_QuantizeOp : Amp_Op<"quantize", [
     Pure, ComputesNoNumbers, AllShapesMatch<["input", "result"]>]> {
   let summary = "Multiply by a scale and round to FP8";
   let description = [{
-    To nearest, ties to even, in f32. What lies beyond the largest number of the
-    format becomes that number; infinities and NaN become NaN, so that the test
-    of the step sees them.
+    Multiplies in f32 and rounds to nearest, ties to even. Finite numbers beyond
+    the largest number of the format become that number; infinities and NaN
+    become NaN, so that the overflow test of the step sees them.
 
     ```mlir
     %q = amp.quantize %x by %scale : tensor<64x32xbf16> to tensor<64x32xf8E4M3FN>
@@ -64,12 +64,12 @@ def Amp_ScaleOfOp : Amp_Op<"scale_of", [
     Pure, AllTypesMatch<["amax", "largest", "old", "result"]>]> {
   let summary = "Compute scales that map the largest magnitudes to the top of the range";
   let description = [{
-    For each element: the largest power of two that is not above
+    For each element, the largest power of two that is not above
     `largest / amax`, within 2^-60 and 2^60, where `largest` is the largest
     number of the format times 2^-margin; `old` where `amax` is zero, infinite or
     NaN. NVIDIA's Transformer Engine takes the quotient itself
-    (common/recipe/delayed_scaling.cu); a power of two costs at most one of the
-    format's steps of range, and no digit.
+    (common/recipe/delayed_scaling.cu); a power of two costs at most one bit of
+    range and no precision.
 
     ```mlir
     %scale = amp.scale_of %amax for %largest else %old : tensor<f32>

@@ -1,7 +1,7 @@
 //===- MasterOps.td - Master weights of 16 bit -------------*- tablegen -*-===//
 //
-// What keeps updates that are smaller than a step of bf16: a second number
-// beside the weight, or chance.
+// Two ways to keep updates that are smaller than one ulp of a bf16 weight: a second
+// number beside the weight, or stochastic rounding.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_MASTEROPS_TD
@@ -18,10 +18,10 @@ def Amp_SplitCompensatedOp : Amp_Op<"split_compensated", [
     Pure, SameOperandsAndResultShape, AllTypesMatch<["value", "rest"]>]> {
   let summary = "Split a number into a bf16 value and its bf16 rounding error";
   let description = [{
-    `value` is the input rounded to nearest, `rest` the rounding error, rounded
-    as well: 16 bits of a number's 24 stay. As amp.cast, both are infinite or
-    NaN where the rounded input is, so that nothing commits one without the
-    other.
+    `value` is the input rounded to nearest; `rest` is the rounding error, also
+    rounded to bf16. Together they keep 16 of the 24 bits of the significand.
+    Where `value` is infinite or NaN, so is `rest`, so that a guard never keeps
+    only one of them.
 
     ```mlir
     %value, %rest = amp.split_compensated %w : tensor<8x1024xf32> to tensor<8x1024xbf16>
@@ -36,8 +36,8 @@ def Amp_JoinCompensatedOp : Amp_Op<"join_compensated", [
     Pure, SameOperandsAndResultShape, AllTypesMatch<["value", "rest"]>]> {
   let summary = "Rebuild the number that amp.split_compensated split";
   let description = [{
-    The sum, which is exact of what `amp.split_compensated` gave: the rest has no bit below
-    the last one of the f32 it comes from.
+    The sum of both, which is exact for results of `amp.split_compensated`: the rest has no
+    bit below the last bit of the f32 number that it comes from.
 
     ```mlir
     %w = amp.join_compensated %value, %rest : tensor<8x1024xbf16> to tensor<8x1024xf32>
@@ -53,11 +53,12 @@ def Amp_RoundStochasticallyOp : Amp_Op<"round_stochastically", [
     Pure, AllShapesMatch<["input", "result"]>]> {
   let summary = "Round stochastically to one of the two neighbours in bf16";
   let description = [{
-    Up in magnitude with the share of a step that the input lies above the lower
-    neighbour, in 65536ths, so that the mean over many draws is the input. What
-    bf16 holds stays what it is, and so do infinities and NaN; finite numbers
-    beyond the largest of bf16 become that. The bits are the lower half of word
-    0 that `train.dropout_training` describes, for the same `seed`, `step` and
+    Rounds up in magnitude with a probability equal to the distance from the
+    lower neighbour, as a fraction of one ulp in 65536ths, so that the mean over
+    many draws is the input. Numbers that bf16 represents exactly, infinities
+    and NaN stay unchanged; finite numbers beyond the largest bf16 number become
+    that number. The random bits are the lower half of word 0 as
+    `train.dropout_training` describes it, for the same `seed`, `step` and
     `index`: no two steps, and no two elements of a tensor, share them.
 
     ```mlir

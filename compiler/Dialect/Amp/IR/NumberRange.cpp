@@ -16,11 +16,11 @@ static constexpr double kInfinity = NumberRange::kInfinity;
 static constexpr double kLargest = std::numeric_limits<float>::max();
 static constexpr double kSmallest = std::numeric_limits<float>::min();
 
-/// `x` to eight digits, upwards. Below the normal numbers of f32 kernels may
-/// take any number for zero, or for the smallest.
+/// Rounds `x` up to eight binary digits. Kernels may flush subnormal f32
+/// numbers to zero or treat them as the smallest normal number.
 static double upwards(double x) {
   if (x == 0 || std::isinf(x))
-    return x + 0.0; // Never -0.
+    return x + 0.0; // Turns -0 into 0.
   if (std::abs(x) < kSmallest)
     return x > 0 ? kSmallest : 0;
   int exponent;
@@ -31,7 +31,7 @@ static double upwards(double x) {
 
 static double downwards(double x) { return -upwards(-x) + 0.0; }
 
-/// 0 times what is not bounded is 0: the product of finite numbers.
+/// A bound of infinity stands for finite numbers, so 0 times infinity is 0.
 static double times(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 
 NumberRange NumberRange::within(double low, double high) {
@@ -104,7 +104,7 @@ NumberRange mpc::amp::hullOf(const NumberRange &a, const NumberRange &b) {
   NumberRange range;
   range.low = std::min(a.low, b.low);
   range.high = std::max(a.high, b.high);
-  // Where one is nothing but 0 it has no say.
+  // A range that holds only 0 does not count.
   if (a.most() == 0 || b.most() == 0)
     range.least = a.most() == 0 ? b.least : a.least;
   else
@@ -150,7 +150,7 @@ NumberRange mpc::amp::squareOf(const NumberRange &a) {
 }
 
 NumberRange mpc::amp::quotientOf(const NumberRange &a, const NumberRange &b) {
-  // What f16 might store as 0 divides by nothing.
+  // A divisor that f16 might round to 0 leaves nothing proven.
   double least = b.low > 0 ? b.low : -b.high;
   if (!(least >= 0x1p-14))
     return NumberRange();
@@ -163,7 +163,7 @@ NumberRange mpc::amp::quotientOf(const NumberRange &a, const NumberRange &b) {
 }
 
 NumberRange mpc::amp::sumOf(double count, const NumberRange &a) {
-  // Each addition is off by half a unit.
+  // Each addition has an error of up to half an ulp.
   double most = count * (1 + count * 0x1p-24);
   double low = a.low < 0 ? a.low * most : a.low * count * (2 - most / count);
   double high =

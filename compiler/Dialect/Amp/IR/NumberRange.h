@@ -1,14 +1,14 @@
 //===- NumberRange.h - What the elements of a tensor can be -----*- C++ -*-===//
 //
-// What an op proves of its results, whatever the data and the weights are: an
-// interval, norms of rows, what is not finite. A result of which nothing is
-// known may be anything.
+// What an op proves about its results for all data and weights: an interval,
+// norms of rows, whether elements may be infinite or NaN. A result about which
+// nothing is known may hold anything.
 //
 // Bounds have eight significant binary digits, as bf16 has, and are rounded
-// outwards: an element that lies within still does when it is stored in 16 bit,
-// but for what f16 stores below 2^-14, which is off by half of 2^-24. What a
-// narrow format cannot hold at all becomes infinite there, and what is computed
-// from that is not what was proven.
+// outwards: an element within them stays within them when it is stored in 16
+// bit, except below 2^-14 in f16, where it may be off by half of 2^-24. A
+// number beyond a narrow format becomes infinite in it; nothing is proven about
+// results computed from that.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_NUMBERRANGE_H
@@ -26,40 +26,42 @@ struct NumberRange {
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
   double low = -kInfinity, high = kInfinity; ///< Bounds of the finite values.
-  double least = 0; ///< No element but 0 is smaller in size.
+  double least = 0; ///< No nonzero element has a smaller magnitude.
   bool mayBeInfinite = true, mayBeNan = true;
-  /// Bounds for each row along the last dimension: the sizes of its elements
-  /// add up to at most `rowSum`, their squares to at most the square of
-  /// `rowNorm`.
+  /// Bounds for each row along the last dimension: the magnitudes of its
+  /// elements add up to at most `rowSum`, their squares to at most the square
+  /// of `rowNorm`.
   double rowSum = kInfinity, rowNorm = kInfinity;
 
-  /// Finite numbers from `low` to `high`; infinite where those are beyond f32.
+  /// Finite numbers from `low` to `high`; may be infinite if these are beyond
+  /// f32.
   static NumberRange within(double low, double high);
-  /// The same of what may also be NaN, or infinite, where an operand is.
+  /// The same, but may also be infinite or NaN if an operand may be.
   static NumberRange within(double low, double high,
                             llvm::ArrayRef<NumberRange> operands);
 
   double most() const { return std::max(std::abs(low), std::abs(high)); }
   bool isFinite() const { return !mayBeInfinite && !mayBeNan; }
   bool isBounded() const { return most() < kInfinity; }
-  /// Nothing is known of the sizes of finite elements.
+  /// Nothing is known about the magnitudes of finite elements.
   bool isUnknown() const { return low == -kInfinity && high == kInfinity; }
 
-  /// Whether `type` holds all elements with all digits it has.
+  /// Returns true if `type` represents all elements with full precision.
   bool fits(mlir::FloatType type) const;
-  /// Whether `type` holds none of them, 0 left aside.
+  /// Returns true if all elements are out of the range of `type`.
   bool isBeyond(mlir::FloatType type) const;
 
-  /// The same without what is known of rows.
+  /// This range without the bounds for rows.
   NumberRange withoutRows() const;
 
-  /// "[0, 1]", "at least 0", "anything"; what may not be finite is added.
+  /// "[0, 1]", "at least 0", "anything"; adds whether elements may be infinite
+  /// or NaN.
   std::string text() const;
 
   bool operator==(const NumberRange &other) const;
 };
 
-/// Elements of one or the other.
+/// The range of elements from either range.
 NumberRange hullOf(const NumberRange &a, const NumberRange &b);
 
 NumberRange sumOf(const NumberRange &a, const NumberRange &b);
@@ -70,15 +72,15 @@ NumberRange quotientOf(const NumberRange &a, const NumberRange &b);
 /// The range of the sum of `count` elements in f32, in any order.
 NumberRange sumOf(double count, const NumberRange &a);
 
-/// The range of a function that never falls, on all numbers.
+/// The range of a monotonically increasing function.
 NumberRange risingOf(const NumberRange &a,
                      llvm::function_ref<double(double)> function);
 
-/// What is computed to a few units in the last place of f32: bounds may be left
-/// behind by that.
+/// The range of a result that is computed to a few ulps of f32, which may
+/// exceed the exact bounds by that.
 NumberRange computedIn(const NumberRange &exact);
 
-/// What `type` holds at most, and the least it holds with all digits.
+/// The largest number of `type`, and its smallest normal number.
 double largestOf(mlir::FloatType type);
 double smallestNormalOf(mlir::FloatType type);
 

@@ -12,9 +12,9 @@ def Exec_Dialect : Dialect {
   let summary = "The compiled program: instructions on buffers in two memory spaces";
   let description = [{
     One op per table of the package schema (runtime/src/program/program.fbs).
-    There are no values any more: an instruction names its operands as buffers
-    of the arena, which a call of an entry point owns, or of the states, which
-    live across calls. Instructions run in order.
+    There are no SSA values any more: the operands of an instruction are buffers
+    in the arena, which a call of an entry point owns, or in states, which live
+    across calls. Instructions run in order.
   }];
   let useDefaultAttributePrinterParser = 1;
 }

@@ -44,11 +44,12 @@ def Exec_DataflowAttr : AttrDef<Exec_Dialect, "Dataflow"> {
   let mnemonic = "dataflow";
   let summary = "What an entry computes, apart from where";
   let description = [{
-    With the `values` of its instructions, which count the tensors of the
-    function that the entry was, and know nothing of places: what memory must
-    hold, so that the plan can be proven. `inputs` and `outputs` are those of
-    the entry; `reads` gives what states hold when it begins, `writes` what when
-    it ends; a packed tensor is its `parts`.
+    Together with the `values` of the instructions, it describes what memory
+    must hold, so that the plan can be proven. Values number the tensors of the
+    function that the entry was lowered from, independently of memory. `inputs`
+    and `outputs` are those of the entry; `reads` maps states to their values at
+    the start of the entry, `writes` to those at its end; `parts` lists the
+    parts of packed tensors.
   }];
   let parameters = (ins "::mlir::ArrayAttr":$inputs, "::mlir::ArrayAttr":$outputs,
                     "::mlir::DictionaryAttr":$reads, "::mlir::DictionaryAttr":$writes,
@@ -63,7 +64,7 @@ def Exec_EntryOp : Exec_Op<"entry", [NoTerminator, SingleBlock, IsolatedFromAbov
   let description = [{
     `inputs` and `outputs` are dictionaries with `name`, `buffer` and, where
     they apply, `batch_dim`, `range` and `ignored`. `dataflow` and the `values`
-    of the instructions are for the plan's proof; a package does without.
+    of the instructions are for the plan's proof and are not part of a package.
 
     ```mlir
     exec.entry @predict inputs = [{name = "x", buffer = #exec.buffer<arena + 0 : tensor<4xf32>>} ] outputs = [] {
@@ -82,8 +83,9 @@ def Exec_EntryOp : Exec_Op<"entry", [NoTerminator, SingleBlock, IsolatedFromAbov
 def Exec_LaunchOp : Exec_Op<"launch"> {
   let summary = "Run a generated kernel over its items";
   let description = [{
-    `items` independent pieces of work, `grain` of which are worth a thread. On
-    a GPU they are blocks of `threads` threads; 0 elsewhere.
+    There are `items` independent pieces of work; `grain` is the number of items
+    that are worth a thread. On a GPU an item is a block of `threads` threads;
+    elsewhere `threads` is 0.
 
     (C1) `items` and `grain` are positive.
     (C2) `threads` is at most 1024.

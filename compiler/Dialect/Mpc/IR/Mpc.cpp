@@ -17,7 +17,7 @@ void MpcDialect::initialize() {}
 // Rows
 //===----------------------------------------------------------------------===//
 
-/// Where an attribute may stand.
+/// The places where an attribute may appear.
 enum Places : unsigned {
   Module = 1,
   Function = 2,
@@ -31,7 +31,7 @@ struct Row {
   llvm::StringLiteral name;
   unsigned places;
   bool (*hasType)(Attribute value);
-  const char *type; ///< For people.
+  const char *type; ///< Name of the type in messages.
 };
 } // namespace
 

@@ -9,10 +9,10 @@ def Mpc_Dialect : Dialect {
   let cppNamespace = "::mpc";
   let summary = "Attributes of programs, whatever dialect they are written in";
   let description = [{
-    No ops and no types: what passes write down about a module, its functions,
-    their inputs and outputs, and ops. `compiler/Attributes/Attributes.def` has a row
-    for each attribute; one without a row, in another place or of another type is
-    an error.
+    The dialect has no ops and no types, only the attributes with which passes record
+    facts about a module, its functions, their inputs and outputs, and ops.
+    `compiler/Attributes/Attributes.def` has a row for each attribute; the verifier
+    rejects an attribute without a row, in another place or of another type.
   }];
   let hasOperationAttrVerify = 1;
   let hasRegionArgAttrVerify = 1;

@@ -1,7 +1,7 @@
 //===- EntryRoles.td - What a function is called for -------*- tablegen -*-===//
 //
-// An entry point has its role as `train.entry`; its symbol means nothing. The values
-// are those of packages (program.fbs).
+// An entry point has its role as the attribute `train.entry`; its symbol has no
+// meaning. The values are those of packages (program.fbs).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_ENTRYROLES_TD
@@ -10,22 +10,24 @@
 include "compiler/Dialect/Train/IR/TrainDialect.td"
 include "mlir/IR/EnumAttr.td"
 
-// Outputs of the model from its inputs, weights as they are.
+// Computes the outputs of the model; changes no weights.
 def EntryPredict : I32EnumAttrCase<"Predict", 1, "predict">;
-// The loss of a batch, weights as they are.
+// Computes the loss of a batch; changes no weights.
 def EntryEvaluate : I32EnumAttrCase<"Evaluate", 2, "evaluate">;
-// The loss and the gradients of a batch: what the optimizer makes a step of.
+// Computes the loss and the gradients of a batch; the optimizer pass turns it into a
+// step.
 def EntryTrain : I32EnumAttrCase<"Train", 3, "train">;
 // A batch and its update.
 def EntryStep : I32EnumAttrCase<"Step", 4, "step">;
-// A micro-batch, whose gradients are summed up; and the update from the sums.
+// Sums up the gradients of a micro-batch; and updates the weights from the sums.
 def EntryAccumulate : I32EnumAttrCase<"Accumulate", 5, "accumulate">;
 def EntryApply : I32EnumAttrCase<"Apply", 6, "apply">;
-// Initial values of states that a model draws at random.
+// Draws the random initial values of states.
 def EntryInitialize : I32EnumAttrCase<"Initialize", 7, "initialize">;
-// Derived states, from the weights.
+// Computes the derived states from the weights.
 def EntryDerive : I32EnumAttrCase<"Derive", 8, "derive">;
-// A step that changes nothing and tells of every value, or shows it.
+// Computes a step without changing states and returns statistics of every value, or
+// the values.
 def EntryObserve : I32EnumAttrCase<"Observe", 9, "observe">;
 def EntryProbe : I32EnumAttrCase<"Probe", 10, "probe">;
 def Train_EntryRole : I32EnumAttr<"EntryRole", "what an entry point is called for", [

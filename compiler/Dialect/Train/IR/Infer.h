@@ -1,7 +1,7 @@
 //===- Infer.h - Inference of result types ----------------------*- C++ -*-===//
 //
-// Inference checks an op's operands and attributes as far as shapes depend on
-// them; it runs in builders and, with a location, in the verifier.
+// Inference checks the operands and attributes of an op that determine shapes.
+// It runs in builders and, with a location, in the verifier.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_INFER_H
@@ -15,8 +15,8 @@
 
 namespace mpc::train {
 
-/// Says what is wrong with an op, in the words of `emitOpError`; silent if
-/// there is no location. Always a failure.
+/// Reports an error of an op like `emitOpError`; silent if there is no
+/// location. Always returns failure.
 struct OpError {
   std::optional<mlir::Location> location;
   llvm::StringRef name;
@@ -49,7 +49,7 @@ inline mlir::RankedTensorType pinnedType(llvm::ArrayRef<int64_t> shape,
   return mlir::RankedTensorType::get(shape, element);
 }
 
-/// Refuses an attribute `axis` that is no dimension.
+/// Fails if the attribute `axis` is not a dimension.
 inline llvm::LogicalResult checkAxis(int64_t axis, int64_t rank,
                                      const OpError &error) {
   if (axis >= 0 && axis < rank)
@@ -57,7 +57,7 @@ inline llvm::LogicalResult checkAxis(int64_t axis, int64_t rank,
   return error("'axis' must lie in [0, ", rank, "), but is ", axis);
 }
 
-/// Refuses an attribute `axes` that is no sorted set of dimensions.
+/// Fails if the attribute `axes` is not a sorted set of dimensions.
 inline llvm::LogicalResult checkAxes(llvm::ArrayRef<int64_t> axes, int64_t rank,
                                      const OpError &error) {
   for (auto [i, axis] : llvm::enumerate(axes))
@@ -67,7 +67,8 @@ inline llvm::LogicalResult checkAxes(llvm::ArrayRef<int64_t> axes, int64_t rank,
   return mlir::success();
 }
 
-/// The shape that is left of `shape`; reduced dimensions go away or become 1.
+/// Returns `shape` after a reduction: removes the reduced dimensions or makes
+/// them 1.
 inline llvm::SmallVector<int64_t> reducedShape(llvm::ArrayRef<int64_t> shape,
                                                llvm::ArrayRef<int64_t> axes,
                                                bool keepdims) {
@@ -81,7 +82,7 @@ inline llvm::SmallVector<int64_t> reducedShape(llvm::ArrayRef<int64_t> shape,
   return result;
 }
 
-/// Infers rows of a table [V, D..] at indices [I..] as [I.., D..].
+/// Infers [I.., D..], the type of rows of a table [V, D..] at indices [I..].
 inline llvm::LogicalResult inferRows(mlir::Value table, mlir::Value indices,
                                      const OpError &error,
                                      llvm::SmallVectorImpl<mlir::Type> &types) {
@@ -93,7 +94,7 @@ inline llvm::LogicalResult inferRows(mlir::Value table, mlir::Value indices,
   return mlir::success();
 }
 
-/// Refuses an operand that has not the shape `expected`.
+/// Fails if an operand does not have the shape `expected`.
 inline llvm::LogicalResult checkShape(llvm::StringRef what, mlir::Value operand,
                                       llvm::ArrayRef<int64_t> expected,
                                       const OpError &error) {
@@ -111,7 +112,8 @@ llvm::LogicalResult inferSame(Adaptor op, const OpError &,
   return mlir::success();
 }
 
-/// Infers the type of `grad`, the first operand, whose shape the other has.
+/// Infers the type of `grad`, the first operand; the other operand must have
+/// its shape.
 template <typename Adaptor>
 llvm::LogicalResult inferUnaryGrad(Adaptor op, const OpError &error,
                                    llvm::SmallVectorImpl<mlir::Type> &types) {
@@ -124,9 +126,9 @@ llvm::LogicalResult inferUnaryGrad(Adaptor op, const OpError &error,
   return mlir::success();
 }
 
-/// Implements InferTypeOpInterface of one op by a function of a source file,
-/// `INFER(OP::Adaptor, const OpError &, SmallVectorImpl<Type> &)`. It is called
-/// `inferTypes` where it serves one op alone.
+/// Implements InferTypeOpInterface of one op by a function of the same source
+/// file, `INFER(OP::Adaptor, const OpError &, SmallVectorImpl<Type> &)`. A
+/// function that serves a single op is called `inferTypes`.
 #define MPC_INFER(OP, INFER)                                                   \
   ::llvm::LogicalResult OP::inferReturnTypes(                                  \
       ::mlir::MLIRContext *, std::optional<::mlir::Location> location,         \

@@ -8,9 +8,9 @@
 
 #include "compiler/Dialect/Train/IR/Train.h"
 
-/// Implements PrecisionOpInterface and CostOpInterface of one op: its class,
-/// its floating-point operations (an expression that may call members of the
-/// op), and the reason for the class.
+/// Implements PrecisionOpInterface and CostOpInterface of one op from its
+/// class, its number of floating-point operations (an expression that may call
+/// members of the op), and the reason for the class.
 #define MPC_OP_FACTS(OP, CLASS, FLOPS, REASON)                                 \
   ::mpc::amp::PrecisionClass OP::getPrecisionClass(::mlir::FloatType) {        \
     return ::mpc::amp::PrecisionClass::CLASS;                                  \

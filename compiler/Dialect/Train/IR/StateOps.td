@@ -1,8 +1,8 @@
 //===- StateOps.td - Weights, statistics, moments ----------*- tablegen -*-===//
 //
-// A state lives across steps. `parameter` states are what the optimizer
-// trains; the optimizer pass replaces them by one packed state that holds all
-// of them, so that the update is one streaming pass.
+// A state lives across steps. The optimizer trains the `parameter` states; the
+// optimizer pass replaces them with one packed state that holds all of them, so that
+// the update is one streaming pass.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_STATEOPS_TD
@@ -10,20 +10,20 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-// What a state is for. StateRoles.cpp has the kind and the usual name of
-// each; the values are those of packages (program.fbs).
+// The roles of states. StateRoles.cpp has the kind and the usual name of each; the
+// values are those of packages (program.fbs).
 def StateParameter : I32EnumAttrCase<"Parameter", 1, "parameter">;
 def StateStatistic : I32EnumAttrCase<"Statistic", 2, "statistic">;
 def StateConstant : I32EnumAttrCase<"Constant", 3, "constant">;
-// Another state of the optimizer: one that the model's own step keeps, or a moment
-// that only one formula knows.
+// Another state of the optimizer: one that an own step keeps, or a moment that only
+// one optimizer has.
 def StateOptimizer : I32EnumAttrCase<"Optimizer", 4, "optimizer">;
 def StateFirstMoment : I32EnumAttrCase<"FirstMoment", 5, "first_moment">;
 def StateSecondMoment : I32EnumAttrCase<"SecondMoment", 6, "second_moment">;
 def StateGradientSum : I32EnumAttrCase<"GradientSum", 7, "gradient_sum">;
 def StateAverage : I32EnumAttrCase<"Average", 8, "average">;
 def StateCompensation : I32EnumAttrCase<"Compensation", 9, "compensation">;
-// What micro-batches make of the state `of` before their update.
+// The state `of` as micro-batches since the last update left it.
 def StatePending : I32EnumAttrCase<"Pending", 10, "pending">;
 def StatePendingControl : I32EnumAttrCase<"PendingControl", 11, "pending_control">;
 def StateFp8Scales : I32EnumAttrCase<"Fp8Scales", 12, "fp8_scales">;
@@ -31,7 +31,7 @@ def StateFp8History : I32EnumAttrCase<"Fp8History", 13, "fp8_history">;
 def StateFp8Amax : I32EnumAttrCase<"Fp8Amax", 14, "fp8_amax">;
 def StateWorkingCopy : I32EnumAttrCase<"WorkingCopy", 15, "working_copy">;
 def StateDerived : I32EnumAttrCase<"Derived", 16, "derived">;
-// Single numbers: one that the model's own step keeps, then those with a meaning.
+// Single numbers: one that an own step keeps, then those that mpc gives a meaning.
 def StateControl : I32EnumAttrCase<"Control", 17, "control">;
 def StateStepCount : I32EnumAttrCase<"StepCount", 18, "step_count">;
 def StateMicroStep : I32EnumAttrCase<"MicroStep", 19, "micro_step">;
@@ -43,9 +43,9 @@ def StateLossSum : I32EnumAttrCase<"LossSum", 24, "loss_sum">;
 def StateLossDivisor : I32EnumAttrCase<"LossDivisor", 25, "loss_divisor">;
 def StateLossScale : I32EnumAttrCase<"LossScale", 26, "loss_scale">;
 def StateLossScaleStreak : I32EnumAttrCase<"LossScaleStreak", 27, "loss_scale_streak">;
-// A number of the optimizer with a name of its own.
+// A single number of the optimizer with an individual name.
 def StateOptimizerNumber : I32EnumAttrCase<"OptimizerNumber", 28, "optimizer_number">;
-// What lets an op go wrong on purpose (mpc-observe-values): which, and its result.
+// Fault injection (mpc-observe-values): the faulty op, and its result.
 def StateFaultPlace : I32EnumAttrCase<"FaultPlace", 29, "fault_place">;
 def StateFaultValue : I32EnumAttrCase<"FaultValue", 30, "fault_value">;
 def Train_StateRole : I32EnumAttr<"StateRole", "what a state is for", [
@@ -66,14 +66,14 @@ def Train_StateOp : Train_Op<"state", [
     Symbol, DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "A tensor that lives across steps";
   let description = [{
-    The role says what it is for, and is how passes, packages and checkpoints
-    find it (Program.h). Names mean nothing: a state of the model goes by its
-    initializer's, whatever that is.
+    The role tells the purpose of a state; passes, packages and checkpoints find
+    it by its role (Program.h). Names have no meaning: a state of the model has
+    the name of its initializer, whatever that is.
 
     `parameter`: trained weights. `statistic`: running mean and variance.
-    `constant`: an initializer that is not trained. `working_copy`: the 16-bit
-    copy of the parameter or constant `of`. `derived`: what the entry with the role
-    `derive` makes of the weights; it runs whenever they have changed. All other
+    `constant`: an initializer that is not trained. `working_copy`: the 16-bit copy
+    of the parameter or constant `of`. `derived`: computed from the weights by the
+    entry with the role `derive`, which runs whenever they have changed. All other
     roles belong to the optimizer or are single numbers; see StateRoles.cpp.
 
     Without `initial_value` the state starts as zeros (a working copy: as the
@@ -81,14 +81,15 @@ def Train_StateOp : Train_Op<"state", [
 
     (C1) `initial_value` has the type of the state.
     (C2) slots lie inside the state and do not overlap.
-    (C3) `of` names a state, which has the same shape; a `working_copy` has an
+    (C3) `of` names a state of the same shape; a `working_copy` has an
          `of`, a `parameter`, `statistic`, `constant` or `derived` state has none.
     (C4) a `derived` state has no `initial_value`.
-    (C5) numbers (control states) have rank 0, and at most one state has the role
-         of each that has a meaning.
+    (C5) control states (single numbers) have rank 0; at most one state has each
+         of their roles, except for the roles without a fixed meaning.
 
-    With `own_names` the tensors inside go by the names of their slots alone, as
-    those of weights and statistics always do, not by the state's and theirs.
+    With `own_names` the tensors inside have only the names of their slots, as
+    those of weights and statistics always do, without the name of the state as
+    a prefix.
 
     ```mlir
     train.state @fc1.weight parameter : tensor<64x32xf32> = dense<0.0> : tensor<64x32xf32>
@@ -112,8 +113,8 @@ def Train_StateOp : Train_Op<"state", [
       "::mlir::Type":$type, CArg<"::mlir::ElementsAttr", "nullptr">:$value,
       CArg<"::mlir::ArrayAttr", "nullptr">:$slots, CArg<"StateOp", "nullptr">:$of)>];
   let extraClassDeclaration = [{
-    /// What its role makes it: which file of a checkpoint it goes to, whether it is
-    /// trained.
+    /// The kind that follows from its role: which file of a checkpoint it goes to,
+    /// whether it is trained.
     StateKind getKind() { return kindOf(getRole()); }
     /// The state `of`; null without one.
     StateOp getOfState();
@@ -131,7 +132,7 @@ def Train_ReadOp : Train_Op<"read", [
   let results = (outs Train_Tensor:$result);
   let assemblyFormat = "$state attr-dict `:` type($result)";
   let builders = [OpBuilder<(ins "StateOp":$state)>];
-  // Null if there is no state of this name, which the verifier refuses.
+  // Null if there is no state of this name, which the verifier rejects.
   let extraClassDeclaration = "StateOp getStateOp();";
 }
 
@@ -153,8 +154,9 @@ def Train_PackOp : Train_Op<"pack", [
     Pure, AccessesStates, ComputesNoNumbers]> {
   let summary = "Pack tensors into one, one after the other";
   let description = [{
-    Operand `i` occupies `offsets[i]` and on, row-major; gaps are zero. The
-    plan lets the operands be computed in place, so that packing costs nothing.
+    Operand `i` occupies the elements from `offsets[i]` on, in row-major order;
+    gaps are zero. The plan has the operands computed in place, so that packing
+    costs nothing.
 
     (C1) one offset per operand; operands lie inside the result, in order, and
          do not overlap.

@@ -28,21 +28,22 @@ namespace mpc::train {
 /// equal element types or floats on both sides.
 bool haveSameShapes(mlir::TypeRange lhs, mlir::TypeRange rhs);
 
-/// Elements of what `observe` and `rounding` of the kernel catalog write.
+/// The number of elements that the catalog's kernels `observe` and `rounding`
+/// write.
 inline constexpr int64_t kObservationWidth = 80;
 inline constexpr int64_t kRoundingWidth = 8;
 
-/// Where the elements of operands go in an op that computes nothing.
+/// How an op that computes nothing arranges the elements of its operands.
 enum class Move {
   InOrder,  ///< All of one operand, in their row-major order.
-  Repeated, ///< All of one operand, some or all more than once.
+  Repeated, ///< All of one operand, possibly more than once.
   Permuted, ///< All of one operand, in another order.
   Picked,   ///< Some of one operand.
   Joined,   ///< All of several operands.
 };
 
-/// Integers in [low, high), where the least and the greatest i64 stand for no
-/// limit, and one more that is ignored.
+/// Integers in [low, high), where the smallest and the largest i64 stand for no
+/// limit, and one more value that is ignored.
 struct IndexRange {
   int64_t low = std::numeric_limits<int64_t>::min();
   int64_t high = std::numeric_limits<int64_t>::max();
@@ -58,12 +59,12 @@ enum class LossKind {
   BinaryCrossEntropyWithLogits,
 };
 
-/// Extents of a product of matrices, all rows of a batch taken together.
+/// Extents of a matrix product; `rows` counts the rows of the whole batch.
 struct ProductExtents {
   int64_t rows = 0, sum = 0, columns = 0;
 };
 
-/// Marks ops that bring values to one scale; see TrainBase.td.
+/// Marks ops that normalize their first operand; see TrainBase.td.
 template <typename ConcreteOp>
 class Normalizes : public mlir::OpTrait::TraitBase<ConcreteOp, Normalizes> {};
 
@@ -72,12 +73,12 @@ template <typename ConcreteOp>
 class ElementByElement
     : public mlir::OpTrait::TraitBase<ConcreteOp, ElementByElement> {};
 
-/// Marks ops that make indices; see TrainBase.td.
+/// Marks ops that compute indices; see TrainBase.td.
 template <typename ConcreteOp>
 class MakesIndices : public mlir::OpTrait::TraitBase<ConcreteOp, MakesIndices> {
 };
 
-/// Marks ops between values and states; see TrainBase.td.
+/// Marks ops that access states and packs; see TrainBase.td.
 template <typename ConcreteOp>
 class AccessesStates
     : public mlir::OpTrait::TraitBase<ConcreteOp, AccessesStates> {};

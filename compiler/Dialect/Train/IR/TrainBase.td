@@ -12,7 +12,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def Train_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
-// What products alone compute in: others move it, at most.
+// Only products compute in FP8; other ops at most move it.
 def Train_Fp8 : AnyTypeOf<[F8E4M3FN, F8E5M2]>;
 def Train_FloatTensor : StaticShapeTensorOf<[Train_Float]>;
 def Train_FactorTensor : StaticShapeTensorOf<[Train_Float, Train_Fp8]>;
@@ -52,7 +52,7 @@ class Train_InferredOp<string mnemonic, list<Trait> traits = []>
     bool isOperandPinned(unsigned index);
     bool isResultPinned(unsigned index);
   }];
-  // For an op whose results lie in a range that it gives them itself.
+  // For an op that bounds its results whatever it reads.
   code bounded = "bool isBounded() { return true; }";
   let extraClassDeclaration = compatible;
 }
@@ -71,8 +71,8 @@ def Joins : DeclareOpInterfaceMethods<JoinOpInterface>;
 def Reduces : DeclareOpInterfaceMethods<ReductionOpInterface>;
 def Kernel : DeclareOpInterfaceMethods<KernelOpInterface>;
 
-// Marks ops that bring values to one scale: operands behind the first are scale and offset,
-// and statistics.
+// Marks ops that normalize their first operand; the others are scale and offset, and
+// statistics.
 def Normalizes : NativeOpTrait<"Normalizes"> {
   let cppNamespace = "::mpc::train";
 }
@@ -88,18 +88,18 @@ def MakesIndices : NativeOpTrait<"MakesIndices"> {
   let cppNamespace = "::mpc::train";
 }
 
-// Marks ops that put tensors into states and packs or take them out, as they are.
+// Marks ops that move tensors into states and packs or out of them, unchanged.
 def AccessesStates : NativeOpTrait<"AccessesStates"> {
   let cppNamespace = "::mpc::train";
 }
 
-// Marks ops whose result is active for no operand: what feeds them gets no
-// gradient by way of them, and is not trained if that is its only way.
+// Marks ops that stop gradients: their operands get no gradient through them, and a
+// parameter is not trained if all its paths lead through such ops.
 def StopsGradient : NativeOpTrait<"StopsGradient"> {
   let cppNamespace = "::mpc::train";
 }
 
-// How often a gradient was differentiated. A formula grows each time.
+// The order of a gradient. Each differentiation makes the formula longer.
 def Train_Order : DefaultValuedAttr<
     ConfinedAttr<I64Attr, [IntMinValue<1>, IntMaxValue<4>]>, "1">;
 

@@ -10,15 +10,15 @@ def Train_Dialect : Dialect {
   let cppNamespace = "::mpc::train";
   let summary = "Training graphs on tensors: forward, gradient, loss, update, state";
   let description = [{
-    What a model and its training step compute, with the meaning ONNX gives it
-    and one name per meaning. Shapes are static from the first op on. Every
-    float is f32 (or f64 in gradient checks) until the precision stage; from
-    there on each value has its own float type, and an op computes in f32
-    whatever its operands are stored in.
+    Ops of models and training steps, with the semantics of ONNX but only one op
+    per meaning. Shapes are always static. Every float is f32 (or f64 in
+    gradient checks) until the precision stage; after it each value has its own
+    float type, and an op computes in f32 whatever type its operands are stored
+    in.
 
-    A module holds `train.state` symbols (weights, statistics, moments) and
-    one `func.func` per entry point, whose role it has as `train.entry`
-    (EntryRoles.td). Reads of a state give its value at the entry of the
+    A module holds `train.state` symbols (weights, statistics, moments) and one
+    `func.func` per entry point, with its role as the attribute `train.entry`
+    (EntryRoles.td). A read of a state returns its value at the start of the
     function; writes take effect when the function returns.
   }];
   let useDefaultAttributePrinterParser = 1;

@@ -13,12 +13,12 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
     InterfaceMethod<
       [{Emits the gradient of the loss with respect to the operands.
 
-      `resultGrads` has one entry per result, null where no gradient arrives;
-      at least one is not null. `needed[i]` tells whether operand `i` needs a
+      `resultGrads` has one entry per result, null where no gradient arrives; at
+      least one is not null. `needed[i]` tells whether operand `i` needs a
       gradient. On success `operandGrads` (same size as the operands, all null
       on entry) holds a value of the operand's shape for every needed
-      floating-point operand. Fails, with a diagnostic at the op, where no
-      gradient exists.}],
+      floating-point operand. Fails with a diagnostic at the op if no gradient
+      exists.}],
       "::mlir::LogicalResult", "buildGradient",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$resultGrads,
            "::llvm::ArrayRef<bool>":$needed,
@@ -29,24 +29,24 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
 def TrainingFormOpInterface : OpInterface<"TrainingFormOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    An op that ONNX files hold in inference form and that behaves differently
+    An op that ONNX files contain in inference form and that behaves differently
     in training: BatchNormalization and Dropout. `predict` and `evaluate` keep
     the inference form.
   }];
   let methods = [
     InterfaceMethod<
-      [{Replaces the op by its training form, with the state writes that
-      belong to it before the terminator of the function. `index` numbers such ops of the function in order: it
-      keys random numbers.}],
+      [{Replaces the op with its training form and adds its state writes before the terminator of
+      the function. `index` numbers such ops of the function in order: random numbers depend on
+      it.}],
       "::mlir::LogicalResult", "replaceByTrainingForm",
       (ins "::mlir::RewriterBase &":$rewriter, "int64_t":$index)>,
     InterfaceMethod<
-      [{Replaces the op by what it computes at inference, if that is simpler
-      than the op itself (Dropout is the identity). Does nothing otherwise.}],
+      [{Replaces the op with a simpler equivalent in inference, if there is one
+      (Dropout is the identity). Does nothing otherwise.}],
       "void", "replaceByInferenceForm", (ins "::mlir::RewriterBase &":$rewriter),
       "", [{}]>,
     InterfaceMethod<
-      [{Returns true if training computes what the op says as it stands: a
+      [{Returns true if the op computes the same in training: a
       BatchNormalization whose statistics do not change.}],
       "bool", "keepsFormInTraining", (ins), "", [{ return false; }]>,
   ];
@@ -55,12 +55,13 @@ def TrainingFormOpInterface : OpInterface<"TrainingFormOpInterface"> {
 def RowsOpInterface : OpInterface<"RowsOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    An op that may keep rows apart: what belongs to one index of dimension 0.
+    An op that may process rows independently. A row is the elements at one
+    index of dimension 0.
   }];
   let methods = [
     InterfaceMethod<[{
-        The operand whose row `i`, and no other, goes into row `i` of the
-        first result; null if rows mix.
+        The operand of which only row `i` goes into row `i` of the first result;
+        null if rows mix.
       }],
       "::mlir::Value", "getRowsOperand">,
   ];
@@ -69,24 +70,25 @@ def RowsOpInterface : OpInterface<"RowsOpInterface"> {
 def BatchLossOpInterface : OpInterface<"BatchLossOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    An op that may end a batch's loss. Micro-batches are put together by what it
-    says as one batch of them would be.
+    An op that may compute the final loss of a batch. Its answers tell how to
+    combine the losses of micro-batches so that they equal the loss of one
+    batch.
   }];
   let methods = [
     InterfaceMethod<
-      "Whether the losses of batches add up; otherwise the op takes a mean.",
+      "Returns true if the losses of batches add up; otherwise the op takes a mean.",
       "bool", "isSumReduction">,
     InterfaceMethod<
-      "Whether what the mean divides by depends on the data.",
+      "Returns true if the divisor of the mean depends on the data.",
       "bool", "isWeighted">,
     InterfaceMethod<[{
-        What the mean divides by, of rank 0 and in the type of the loss, if that
-        depends on the data: labels that count, weights of classes. Null if it is
-        the same for every batch.
+        The divisor of the mean, of rank 0 and in the type of the loss, if it
+        depends on the data (labels that count, weights of classes). Null if it
+        is the same for every batch.
       }],
       "::mlir::Value", "buildDivisor", (ins "::mlir::OpBuilder &":$builder)>,
     InterfaceMethod<
-      "What the mean would divide by if everything counted once.",
+      "The divisor of the mean if every element counts once.",
       "int64_t", "countTerms">,
   ];
 }
@@ -94,8 +96,8 @@ def BatchLossOpInterface : OpInterface<"BatchLossOpInterface"> {
 def LossOpInterface : OpInterface<"LossOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    A loss: it compares a prediction with a target, which holds the labels of
-    classes or one number for each element.
+    A loss compares a prediction with a target, which holds class labels or one
+    number for each element.
   }];
   let methods = [
     InterfaceMethod<"How prediction and target are compared.",
@@ -111,8 +113,8 @@ def LossOpInterface : OpInterface<"LossOpInterface"> {
     InterfaceMethod<"The label that does not count; null if all do.",
       "::mlir::IntegerAttr", "getIgnoredLabel", (ins), "", [{ return nullptr; }]>,
     InterfaceMethod<[{
-        Spreads this share of each label over all classes. Fails if the target
-        holds no labels.
+        Spreads `share` of each label over all classes. Fails if the target does
+        not hold labels.
       }],
       "::mlir::LogicalResult", "smoothLabels", (ins "double":$share), "",
       [{ return ::mlir::failure(); }]>,
@@ -123,13 +125,13 @@ def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
     An op on images, N x C x spatial in ONNX, that can also work with channels
-    last (N x spatial x C), which is what vector units want.
+    last (N x spatial x C), which suits vector units.
   }];
   let methods = [
     InterfaceMethod<"Returns true once the op works with channels last.",
       "bool", "isChannelsLast">,
     InterfaceMethod<
-      "Switches attributes to channels last; operands and types are the caller's job.",
+      "Switches attributes to channels last; the caller changes operands and types.",
       "void", "setChannelsLast">,
     InterfaceMethod<"Operands that are images.",
       "::llvm::SmallVector<unsigned>", "getImageOperands">,
@@ -171,11 +173,11 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
 def SumOpInterface : OpInterface<"SumOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    An op whose results are sums or products of what it reads. Who judges the
-    errors of results asks what they are sums of.
+    An op whose results are sums or products of its operands. Estimates of
+    rounding errors depend on how they are formed.
   }];
   let methods = [
-    InterfaceMethod<"How the elements of a result are made of those of operands.",
+    InterfaceMethod<"How the elements of a result are computed from those of the operands.",
       "::mpc::Terms", "getTerms", (ins "unsigned":$result)>,
   ];
 }
@@ -187,7 +189,7 @@ def MoveOpInterface : OpInterface<"MoveOpInterface"> {
     operand, as it is or converted to another type.
   }];
   let methods = [
-    InterfaceMethod<"Which elements of the operands the results have, and where.",
+    InterfaceMethod<"Which elements of the operands the results hold, and in which order.",
       "::mpc::train::Move", "getMove">,
   ];
 }
@@ -196,10 +198,10 @@ def ViewOpInterface : OpInterface<"ViewOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
     An op that computes and moves nothing: its one result is the memory of an
-    operand, or a run of it, under another shape or as another value.
+    operand, or a contiguous part of it, possibly in another shape.
   }];
   let methods = [
-    InterfaceMethod<"The operand whose memory the result has.",
+    InterfaceMethod<"The operand whose memory the result shares.",
       "::mlir::Value", "getViewed", (ins), "",
       [{ return $_op->getOperand(0); }]>,
     InterfaceMethod<
@@ -211,10 +213,10 @@ def ViewOpInterface : OpInterface<"ViewOpInterface"> {
 def PartOpInterface : OpInterface<"PartOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    An op whose results are boxes of consecutive elements of one operand.
+    An op whose results are boxes (contiguous in each dimension) of one operand.
   }];
   let methods = [
-    InterfaceMethod<"The operand that is taken apart.", "::mlir::Value",
+    InterfaceMethod<"The operand that is split.", "::mlir::Value",
       "getWhole", (ins), "", [{ return $_op->getOperand(0); }]>,
     InterfaceMethod<"Where the box of a result begins in each dimension.",
       "::llvm::SmallVector<int64_t>", "getPartOffsets",
@@ -225,7 +227,7 @@ def PartOpInterface : OpInterface<"PartOpInterface"> {
 def JoinOpInterface : OpInterface<"JoinOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    An op whose one result is all of its operands side by side.
+    An op whose one result is the concatenation of all its operands.
   }];
   let methods = [
     InterfaceMethod<"The dimension along which the operands follow each other.",
@@ -236,18 +238,18 @@ def JoinOpInterface : OpInterface<"JoinOpInterface"> {
 def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    A product of matrices that matrix units can multiply in FP8. Its operand 0 is
-    the left factor, operand 1 the right one.
+    A matrix product that matrix units can compute in FP8. Operand 0 is the left
+    factor, operand 1 the right one.
   }];
   let methods = [
     InterfaceMethod<
-      "The linear layer that the product belongs to, forward or backward; none without one.",
+      "The linear layer that the product belongs to, forward or backward, if any.",
       "::std::optional<::llvm::StringRef>", "getLayer">,
     InterfaceMethod<
-      "The extents of one product of two matrices; all zero if there are several products.",
+      "The extents of the matrix product; all zero for a batch of several products.",
       "::mpc::train::ProductExtents", "getExtents">,
     InterfaceMethod<
-      "Returns true if the elements that are summed up lie side by side in this factor.",
+      "Returns true if the elements that are summed up are adjacent in memory in this factor.",
       "bool", "liesAlongSum", (ins "unsigned":$factor)>,
     InterfaceMethod<
       "Transposes factors until `liesAlongSum` holds for both, as FP8 needs.",
@@ -257,7 +259,7 @@ def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
       "::llvm::StringRef", "getScaledKernelName">,
     InterfaceMethod<[{
         Builds the product of the same factors times two numbers, the reciprocals
-        of their scales, with one rounding behind them.
+        of their scales, rounded once at the end.
       }],
       "::mlir::Value", "buildScaled",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$lhs_factor,
@@ -268,8 +270,8 @@ def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
 def AffineOpInterface : OpInterface<"AffineOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
-    An op whose result elements are elements of one operand, times a
-    factor, plus a term, where the other operands give the factor and the term.
+    An op whose result elements are elements of one operand times a factor plus
+    a term; factor and term come from the other operands.
   }];
   let methods = [
     InterfaceMethod<"Returns true if that holds for operand `operand`.",
@@ -287,7 +289,7 @@ def ReductionOpInterface : OpInterface<"ReductionOpInterface"> {
   let methods = [
     InterfaceMethod<"The operand that is summed; null if it is not a sum.",
       "::mlir::Value", "getSummands">,
-    InterfaceMethod<"The dimensions of operand 0 that go away, sorted.",
+    InterfaceMethod<"The dimensions of operand 0 that are reduced, sorted.",
       "::llvm::ArrayRef<int64_t>", "getAxes">,
   ];
 }
@@ -300,12 +302,12 @@ def IndexOpInterface : OpInterface<"IndexOpInterface"> {
   let methods = [
     InterfaceMethod<[{
         The integers that operand `operand` may hold; without limits if it is
-        compared alone. None if it holds no indices or labels.
+        only compared. None if it holds no indices or labels.
       }],
       "::std::optional<::mpc::train::IndexRange>", "getIndexRange",
       (ins "unsigned":$operand)>,
     InterfaceMethod<
-      "The operand whose rows the indices pick; null if they pick none.",
+      "The operand whose rows the indices select; null if there is none.",
       "::mlir::Value", "getIndexedTable", (ins), "", [{ return nullptr; }]>,
   ];
 }
@@ -318,12 +320,12 @@ def CostOpInterface : OpInterface<"CostOpInterface"> {
       "int64_t", "getFlops">,
     InterfaceMethod<[{
         Returns true if the op computes nothing: its one result has the numbers
-        of its first operand in their order, under another shape or rounded to
-        another type at most.
+        of its first operand in their order, at most in another shape or rounded
+        to another type.
       }],
       "bool", "isIdentity", (ins), "", [{ return false; }]>,
     InterfaceMethod<
-      "Elements of operand `operand` that one execution reads: all, unless the op picks some.",
+      "Number of elements of operand `operand` that one execution reads: all, unless the op selects some.",
       "int64_t", "countReads", (ins "unsigned":$operand), "", [{
         return ::llvm::cast<::mlir::ShapedType>(
                    $_op->getOperand(operand).getType())

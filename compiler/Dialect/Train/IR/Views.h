@@ -8,32 +8,33 @@
 
 namespace mpc::train {
 
-/// What a value is a view of, and at which element of it the view begins.
+/// The value that another one is a view of, and the element where the view
+/// begins.
 struct View {
   mlir::Value viewed;
   int64_t offset = 0;
 };
 
-/// The view that the result of `op` is: by ViewOpInterface, or by a reshape of
-/// the tensor dialect, which ops are lowered to. None for any other op, and for
+/// The view that `op` creates: an op with ViewOpInterface, or a reshape of the
+/// tensor dialect, which ops are lowered to. None for any other op, and for
 /// null.
 std::optional<View> viewOf(mlir::Operation *op);
 
 inline bool isView(mlir::Operation *op) { return viewOf(op).has_value(); }
 
-/// The value whose memory, or part of it, `value` is: all views are looked
-/// through.
+/// Looks through all views: returns the value whose memory `value` is, or is
+/// part of.
 mlir::Value skipViews(mlir::Value value);
 
-/// Whether `op` has all elements of its operand in their order: under another
-/// shape, or as they were. Null has none.
+/// Returns true if the result of `op` has all elements of its operand in their
+/// order, in any shape. False for null.
 bool isReshape(mlir::Operation *op);
 
-/// The value that `value` is a reshape of: all reshapes are looked through.
+/// Looks through all reshapes: returns the value that `value` is a reshape of.
 mlir::Value skipReshapes(mlir::Value value);
 
-/// Whether `op` has all elements of its operand under another shape or in
-/// another order. Null has none.
+/// Returns true if the result of `op` has all elements of its operand in
+/// another shape or order. False for null.
 bool rearranges(mlir::Operation *op);
 
 } // namespace mpc::train

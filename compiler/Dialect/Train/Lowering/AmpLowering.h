@@ -1,7 +1,8 @@
 //===- AmpLowering.h - Generated code for amp ops ---------------*- C++ -*-===//
 //
 // The ops of `amp` become generated code like those of `train`. Their lowering
-// is attached from here, so that `amp` does not depend on `train`.
+// is attached as external models here, so that `amp` does not depend on
+// `train`.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_LOWERING_AMPLOWERING_H

@@ -1,9 +1,9 @@
-//===- ElementBody.h - Elements that read where they compute ----*- C++ -*-===//
+//===- ElementBody.h - Elements with computed reads -------------*- C++ -*-===//
 //
-// Windows, gathers, resampling: each element of a result is a small program of
-// its own, which reads operands at places that it computes. Device code makes
-// vectors or threads of it; a place that moves with the last dimension is read
-// in one piece.
+// For windows, gathers and resampling, each element of a result is computed by
+// a small program, which reads operands at places that it computes. Code
+// generation turns it into vectors or threads; reads whose place moves with the
+// last dimension become vector reads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_LOWERING_ELEMENTBODY_H
@@ -37,16 +37,16 @@ public:
   /// Position of the element in dimension `dim` of the result.
   mlir::Value position(int64_t dim);
   mlir::Value place(int64_t value);
-  /// An integer operand as a place, and back.
+  /// Converts an integer operand to a place, and back.
   mlir::Value toPlace(mlir::Value integer);
   mlir::Value toInteger(mlir::Value place, mlir::Type type);
   mlir::Value toFloat(mlir::Value placeOrInteger);
-  /// The integer below a float, which must lie in the range of i32.
+  /// The floor of a float, which must lie in the range of i32.
   mlir::Value floorToPlace(mlir::Value value);
   mlir::Value plus(mlir::Value a, mlir::Value b);
   mlir::Value minus(mlir::Value a, mlir::Value b);
   mlir::Value times(mlir::Value a, int64_t factor);
-  /// Rounded down, also of a negative place; `divisor` > 0.
+  /// Rounded down, also for a negative place; `divisor` > 0.
   mlir::Value dividedBy(mlir::Value a, int64_t divisor);
   /// In [0, divisor).
   mlir::Value modulo(mlir::Value a, int64_t divisor);
@@ -58,16 +58,16 @@ public:
   mlir::Value isWithin(mlir::Value a, int64_t extent);
 
   // Reads --------------------------------------------------------------------
-  /// The element of `tensor` at places that exist.
+  /// The element of `tensor` at places that are in bounds.
   mlir::Value read(mlir::Value tensor, mlir::ValueRange places);
-  /// The element where `condition` holds, else `otherwise`, which has its type
-  /// as read() gives it.
+  /// The element if `condition` holds, else `otherwise`, which has the type
+  /// that read() returns.
   mlir::Value readIf(mlir::Value condition, mlir::Value tensor,
                      mlir::ValueRange places, mlir::Value otherwise);
 
   // Loops --------------------------------------------------------------------
-  /// Runs `step` for 0 .. count-1 in order; it gets the turn and what it
-  /// returned in the turn before, at first `inits`.
+  /// Runs `step` for 0 .. count-1 in order; it gets the iteration number and
+  /// the results of the previous iteration, initially `inits`.
   Values loop(int64_t count, mlir::ValueRange inits,
               llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> step);
 
@@ -75,7 +75,7 @@ private:
   mlir::OpBuilder &builder;
   mlir::Location loc;
   mlir::FloatType compute;
-  mlir::Block *home; ///< The body of the generic; positions are given there.
+  mlir::Block *home; ///< The body of the generic; positions are emitted there.
 };
 
 /// Emits one generic over the shape of `results`, as emitElementwise does,

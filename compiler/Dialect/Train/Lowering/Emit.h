@@ -1,8 +1,8 @@
 //===- Emit.h - Kernels over one iteration space ----------------*- C++ -*-===//
 //
-// Norms, softmax and losses are a few reductions and element-by-element steps
-// over the shape of one tensor. This names that shape once and lets each step
-// list only its operands and its arithmetic.
+// Norms, softmax and losses are a few reductions and elementwise steps over the
+// shape of one tensor. An Emitter is given that shape once; each step then
+// lists only its operands and its arithmetic.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_LOWERING_EMIT_H
@@ -12,7 +12,7 @@
 
 namespace mpc::train {
 
-/// Arithmetic on the scalars of one element, and where it stands.
+/// Arithmetic on the scalars of one element, and its position.
 class Scalars : public ScalarMath {
 public:
   Scalars(mlir::OpBuilder &builder, mlir::Location loc)
@@ -20,9 +20,9 @@ public:
 
   mlir::Value log(mlir::Value value);
   mlir::Value log1p(mlir::Value value);
-  /// e^(x - offset), by way of a power of 2, which costs less than one of e.
-  /// The difference comes first: of like numbers it is exact however large they
-  /// are, and so e^0 is 1.
+  /// e^(x - offset), computed as a power of 2, which is cheaper. The difference
+  /// is taken first: it is exact for close numbers of any size, so that e^0 is
+  /// 1.
   mlir::Value expDifference(mlir::Value x, mlir::Value offset);
   mlir::Value constantOf(double value, mlir::Type type) {
     return constantFloat(builder, loc, type, value);
@@ -31,14 +31,16 @@ public:
   mlir::Value equal(mlir::Value lhs, mlir::Value rhs);
   /// A constant of the type of `like`; null if the type cannot hold it.
   mlir::Value integer(int64_t value, mlir::Value like);
-  /// True where the position in dimension `dim`, an extent of 31 bits, is
-  /// `index`, an integer that lies in it (isWithin tells others). Compares 32
-  /// bits: a vector of twice as many lanes as 64 would.
+  /// True where the position in dimension `dim` is `index`, an integer within
+  /// that dimension (check with isWithin). The extent must fit in 31 bits: the
+  /// comparison uses 32 bits, which gives vectors twice as many lanes as 64
+  /// bits.
   mlir::Value isAt(int64_t dim, mlir::Value index);
-  /// True where `index`, an integer of any width, lies in [0, extent);
-  /// the extent has 31 bits.
+  /// True where `index`, an integer of any width, lies in [0, extent); the
+  /// extent must fit in 31 bits.
   mlir::Value isWithin(int64_t extent, mlir::Value index);
-  /// Position in dimension `dim` of the iteration space, an extent of 31 bits.
+  /// Position in dimension `dim` of the iteration space, whose extent must fit
+  /// in 31 bits.
   mlir::Value position(int64_t dim);
   mlir::Value toFloat(mlir::Value integer, mlir::Type type);
 
@@ -64,7 +66,7 @@ public:
           llvm::ArrayRef<int64_t> domain, mlir::FloatType compute)
       : builder(builder), loc(loc), domain(domain), compute(compute) {}
 
-  /// The same over another iteration space.
+  /// An emitter for another iteration space.
   Emitter over(llvm::ArrayRef<int64_t> other) const {
     return Emitter(builder, loc, other, compute);
   }
@@ -90,21 +92,22 @@ public:
                   llvm::ArrayRef<Indexed> operands, Body body) {
     return reduce(Combiner::Max, axes, operands, body);
   }
-  /// The largest element of each row along `axis`, as softmax subtracts it. NaN
-  /// is passed over: the exponentials of the row carry it on.
+  /// The largest element of each row along `axis`, for the subtraction in
+  /// softmax. Skips NaN: the exponentials of the row propagate it.
   mlir::Value rowMax(int64_t axis, const Indexed &operand);
 
   /// One element for each point of the iteration space.
   mlir::Value map(mlir::Type result, llvm::ArrayRef<Indexed> operands,
                   Body body);
-  /// The same, kept in the compute type.
+  /// The same, with a result in the compute type.
   mlir::Value map(llvm::ArrayRef<Indexed> operands, Body body);
 
-  /// A step on what a reduction leaves (or on any tensors that broadcast):
-  /// the result has the shape of the first operand and the compute type.
+  /// A step on results of reductions (or on any tensors that broadcast): the
+  /// result has the shape of the first operand and the compute type.
   mlir::Value combine(mlir::ValueRange operands, Body body);
 
-  /// Rounds the elements of `value` to those of `type`, if they differ.
+  /// Rounds the elements of `value` to the element type of `type`, if they
+  /// differ.
   mlir::Value round(mlir::Value value, mlir::Type type);
 
 private:

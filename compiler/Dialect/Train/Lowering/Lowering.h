@@ -6,23 +6,23 @@
 // - `linalg.generic` whose body is arith and math on scalars, with
 //   `linalg.index` where a position matters;
 // - indexing maps with results `d_i`, the constant 0 (broadcast of an extent of
-//   1), or `d_i + c` (slices; of one position that is broadcast, `c`, which
-//   only mpc-compose-data-movement makes); output maps without constants but in
-//   concat; where a slice begins at 0 of a larger extent N, `d_i mod N`: linalg
-//   takes a plain `d_i` for all of a dimension;
-// - reductions over dimensions marked so, whose init is a `linalg.fill` with
-//   the identity of the one combiner in the body (addf, maximumf), and whose
-//   accumulation type is f32 or f64;
-// - in a body, computed reads: `tensor.extract` of a tensor from outside at
-//   indices computed from positions, constants and operands, under an `scf.if`
-//   wherever they can fall outside; `scf.for` with bounds that do not depend on
-//   elements. A generic with a computed read of a value starts a new kernel.
-//   ElementBody.h writes such bodies;
+//   1), or `d_i + c` (slices; for a single position that is broadcast, `c`,
+//   which only mpc-compose-data-movement creates); output maps have constants
+//   only in concat; a slice that begins at 0 of a larger extent N uses
+//   `d_i mod N`, since linalg takes a plain `d_i` for the whole dimension;
+// - reductions over dimensions marked as such, whose init is a `linalg.fill`
+//   with the identity of the one combiner in the body (addf, maximumf), and
+//   whose accumulation type is f32 or f64;
+// - in a body, computed reads: `tensor.extract` from a tensor defined outside
+//   of the body at indices computed from positions, constants and operands,
+//   inside an `scf.if` wherever they can be out of bounds; `scf.for` with
+//   bounds that do not depend on elements. A generic with a computed read of a
+//   value starts a new kernel. ElementBody.h builds such bodies;
 // - `tensor.collapse_shape`, `tensor.expand_shape`, `tensor.reshape`-free views
 //   through `emitReshape`.
 //
 // Reductions keep no unit dimensions: the helpers reduce the rank and restore
-// it with a view. The builders below give exactly that.
+// it with a view. The builders below emit exactly these forms.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_LOWERING_LOWERING_H
@@ -81,11 +81,12 @@ emitReduction(mlir::OpBuilder &builder, mlir::Location loc,
               llvm::ArrayRef<llvm::SmallVector<int64_t>> dims, ScalarBody body,
               mlir::FloatType compute = {});
 
-/// The same elements under another shape, as a view.
+/// A view of the same elements in another shape.
 mlir::Value emitReshape(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value value, llvm::ArrayRef<int64_t> shape);
 
-/// Rounds or widens a scalar float to `type`; the value itself if it has it.
+/// Rounds or widens a scalar float to `type`; returns the value itself if it
+/// has that type.
 mlir::Value convertFloat(mlir::OpBuilder &builder, mlir::Location loc,
                          mlir::Value value, mlir::Type type);
 

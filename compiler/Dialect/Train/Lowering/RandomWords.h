@@ -12,8 +12,8 @@
 
 namespace mpc::train {
 
-/// The two words of 32 bits, in i64, that `train.dropout_training` describes:
-/// in the body of a generic over `shape`, of the element where that stands.
+/// Emits the two 32-bit words, in i64, that `train.dropout_training` describes,
+/// for the current element in the body of a generic over `shape`.
 std::pair<mlir::Value, mlir::Value>
 randomWords(mlir::OpBuilder &builder, mlir::Location loc,
             llvm::ArrayRef<int64_t> shape, mlir::Value seed, mlir::Value step,

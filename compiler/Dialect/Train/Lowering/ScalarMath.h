@@ -76,7 +76,7 @@ private:
   mlir::Location loc;
 };
 
-/// What an op computes that is a formula of the scalars of its operands.
+/// Emits the result of an elementwise op from its formula on scalars.
 inline mlir::Value emitFormula(
     mlir::Operation *op, mlir::OpBuilder &builder,
     llvm::function_ref<mlir::Value(ScalarMath &, mlir::ValueRange)> formula) {

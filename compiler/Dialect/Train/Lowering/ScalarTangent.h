@@ -10,10 +10,10 @@
 
 namespace mpc::train {
 
-/// Emits the derivative of `formula`, which `ScalarMath` has made, with respect
-/// to `x`, so many `times`: forward mode, op by op. Choices (comparisons,
-/// floors, signs) count as constant, so it is the derivative of the branch
-/// taken.
+/// Emits the derivative of order `times` with respect to `x` of `formula`,
+/// which was built with `ScalarMath`, by forward mode, op by op. Choices
+/// (comparisons, floors, signs) count as constant, so it is the derivative of
+/// the branch taken.
 mlir::Value tangentOf(ScalarMath &math, mlir::Value formula, mlir::Value x,
                       int64_t times);
 

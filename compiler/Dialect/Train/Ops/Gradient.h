@@ -1,4 +1,4 @@
-//===- Gradient.h - What building gradients needs ---------------*- C++ -*-===//
+//===- Gradient.h - Helpers for building gradients --------------*- C++ -*-===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_OPS_GRADIENT_H
 #define MPC_COMPILER_DIALECT_TRAIN_OPS_GRADIENT_H
 
@@ -7,8 +7,8 @@
 
 namespace mpc::train {
 
-/// The gradient of a broadcast: sums `grad` over the elements that come from
-/// the same element of a tensor of this shape, which broadcasts to grad's.
+/// The gradient of a broadcast: sums the elements of `grad` that come from the
+/// same element of a tensor of this shape, which broadcasts to grad's shape.
 mlir::Value sumToShape(mlir::OpBuilder &builder, mlir::Location loc,
                        mlir::Value grad, llvm::ArrayRef<int64_t> shape);
 
@@ -20,13 +20,13 @@ mlir::Value reshapeTo(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value createScalarLike(mlir::OpBuilder &builder, mlir::Location loc,
                              mlir::Value like, double value);
 
-/// Zeros of the type of `like`: -0, which sums fold away.
+/// Zeros of the type of `like`: -0, which additions fold away.
 mlir::Value createZeros(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value like);
 
 /// The highest `order` of a gradient op.
 constexpr int64_t kMaxOrders = 4;
-/// Says that the gradient of an op of this order would have a higher one.
+/// Reports that the gradient of `op` would exceed the highest order.
 mlir::LogicalResult emitTooHighOrder(mlir::Operation *op);
 
 /// Returns true if the value is a parameter of the model: read from a

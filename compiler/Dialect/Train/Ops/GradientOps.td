@@ -7,10 +7,11 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 def Train_GradientOp : Train_Op<"gradient", [Pure]> {
   let summary = "The gradient of the sum of y's elements";
   let description = [{
-    With respect to each of `xs`, by all ops of the block that lead from there
-    to `y`; zeros where none does. A placeholder: `mpc-differentiate` puts the
-    ops of the backward pass in its place, after the graph stage has made the
-    forward pass what it is to be. What `xs` are, that stage leaves as it is.
+    The gradient with respect to each of `xs`, through all ops of the block
+    between it and `y`; zeros if there are none. This is a placeholder:
+    `mpc-differentiate` replaces it with the ops of the backward pass, after the
+    graph stage has transformed the forward pass. The graph stage does not
+    change `xs`.
 
     (C1) results have the types of `xs`.
     (C2) every x is an input of the function or the read of a state.

@@ -1,8 +1,8 @@
-//===- Ranges.h - What the ranges of families share -------------*- C++ -*-===//
+//===- Ranges.h - Helpers for ranges of results -----------------*- C++ -*-===//
 //
-// Each family says in its Ranges.cpp what its results can be
-// (RangeOpInterface), which holds for all data and all weights. An op without
-// ranges may give anything.
+// The Ranges.cpp of each op family proves ranges of its results
+// (RangeOpInterface) for all data and all weights. Results of an op without
+// ranges may hold anything.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_OPS_RANGES_H
@@ -19,13 +19,13 @@ using Results = llvm::MutableArrayRef<NumberRange>;
 
 inline constexpr double kInfinity = NumberRange::kInfinity;
 
-/// What storing a row in 16 bit may add to its norms.
+/// The factor by which storing a row in 16 bit may increase its norms.
 inline constexpr double kRounding = 1 + 0x1p-8;
 
-/// The length of a row; 1 for a number.
+/// The length of a row; 1 for a scalar.
 int64_t lastExtent(mlir::Value value);
 
-/// What every element of one operand, or 0, gives.
+/// The range of elements that are those of an operand, or 0.
 NumberRange orZero(const NumberRange &range);
 
 /// Limits the norms of `range`, whose rows are `rows` times factors of no more

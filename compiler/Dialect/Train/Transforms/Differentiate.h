@@ -8,28 +8,31 @@
 namespace mpc::train {
 
 /// Emits the gradient of sum(ys[i] * dys[i]) with respect to each of `xs`: a
-/// value of its shape, or null where none of `ys` depends on it through floats,
-/// or only by way of ops that stop gradients.
+/// value of its shape, or null if none of `ys` depends on it through floats, or
+/// only through ops that stop gradients.
 ///
-/// Ops that take part stand before the insertion point, in its block. They are
-/// known by `DifferentiableOpInterface` alone, so what it emits can be
-/// differentiated again where gradient ops have that interface themselves. An x
-/// may be computed from another one, which then gets what comes by way of it,
-/// too. Gradient ops stand in reverse order of the ops they are of; several
-/// gradients of one value are added in that order, always the same.
+/// Differentiates the ops before the insertion point, in its block. It knows
+/// them only by `DifferentiableOpInterface`, so the result can be
+/// differentiated again if the gradient ops have that interface themselves. An
+/// x may be computed from another x, whose gradient then includes the paths
+/// through the former. Gradient ops are emitted in reverse order of the forward
+/// ops; several gradients of one value are added in that order, so the result
+/// is deterministic.
 ///
-/// `ys` are float tensors, and `dys` have their types. Fails after one error at
-/// `loc` that lists all ops between `path` ("the parameters and the loss")
-/// without a gradient, or after theirs. `visit`, if given, is told of each
-/// value between them that has a gradient, in order.
+/// `ys` are float tensors, and `dys` have their types. If ops on the way have
+/// no gradient, fails with one error at `loc` that lists them all, as ops
+/// between `path` ("the parameters and the loss"); also fails if an op does,
+/// which reports the error itself. Calls `visit`, if given, with each value on
+/// the way that has a gradient, in order.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> differentiate(
     mlir::OpBuilder &builder, mlir::ValueRange ys, mlir::ValueRange dys,
     mlir::ValueRange xs, mlir::Location loc, llvm::StringRef path,
     llvm::function_ref<void(mlir::Value value, mlir::Value gradient)> visit =
         nullptr);
 
-/// The same of the sum of y's elements; zeros where it does not depend on an x.
-/// `seed`, if given, becomes the constant of rank 0 that all starts from.
+/// The same for the sum of y's elements; an x that it does not depend on gets
+/// zeros. Sets `seed`, if given, to the constant of rank 0 that the gradients
+/// start from.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 differentiateSum(mlir::OpBuilder &builder, mlir::Value y, mlir::ValueRange xs,
                  mlir::Location loc, llvm::StringRef path,

@@ -1,4 +1,4 @@
-//===- Functions.h - Functions of one number --------------------*- C++ -*-===//
+//===- Functions.h - Unary functions ----------------------------*- C++ -*-===//
 //
 // For sources of this folder only.
 //
@@ -14,9 +14,9 @@ namespace mpc::train {
 /// The attributes of an op of FunctionOps.td, in the order of their names.
 using Parameters = llvm::ArrayRef<double>;
 
-/// A row of the table: what an op of FunctionOps.td is.
+/// A row of the table: an op of FunctionOps.td.
 struct Function {
-  /// What the derivative is computed from.
+  /// The value that the derivative is computed from.
   enum From { Input, Output, Nothing };
   using Formula = mlir::Value (*)(ScalarMath &, mlir::Value, Parameters);
 
@@ -24,17 +24,18 @@ struct Function {
   amp::PrecisionClass precision;
   llvm::StringLiteral reason;
   bool isBounded;
-  int64_t flops, gradFlops; ///< Per element; a transcendental function has 10.
+  int64_t flops, gradFlops; ///< Per element; a transcendental function counts
+                            ///< 10.
   Formula value;            ///< The function of the input.
   From from;
-  Formula derivative; ///< The derivative, from input or output; null if it is 0
-                      ///< everywhere.
-  /// Where the derivative is 0 nothing passes, be the gradient infinite or NaN:
-  /// the function chooses its input or a number.
+  Formula derivative; ///< The derivative, as a function of input or output;
+                      ///< null if it is 0 everywhere.
+  /// The function selects its input or a constant. Where the derivative is 0,
+  /// the input's gradient is 0 even if the incoming one is infinite or NaN.
   bool isChoice = false;
 };
 
-/// The natural logarithm, of subnormal numbers too.
+/// The natural logarithm, also of subnormal numbers.
 mlir::Value emitLog(ScalarMath &m, mlir::Value x);
 
 /// The row of an op: "train.exp" or "exp". There must be one.
@@ -47,11 +48,11 @@ mlir::Value buildFunctionGradient(mlir::Operation *op, mlir::OpBuilder &builder,
 /// The attributes of an op of the table.
 llvm::SmallVector<double> parametersOf(mlir::Operation *op);
 
-/// What the results of an op of the table can be (Ranges.cpp).
+/// The range of the result of an op of the table (Ranges.cpp).
 amp::NumberRange rangeOfFunction(mlir::Operation *op,
                                  const amp::NumberRange &input);
 
-/// What an op of the table computes.
+/// Lowers an op of the table.
 mlir::Value lowerFunction(mlir::Operation *op, mlir::OpBuilder &builder);
 
 } // namespace mpc::train

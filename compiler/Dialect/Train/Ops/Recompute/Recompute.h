@@ -1,4 +1,4 @@
-//===- Recompute.h - Values that are made twice -----------------*- C++ -*-===//
+//===- Recompute.h - Values that are computed twice -------------*- C++ -*-===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_OPS_RECOMPUTE_RECOMPUTE_H
 #define MPC_COMPILER_DIALECT_TRAIN_OPS_RECOMPUTE_RECOMPUTE_H
 
@@ -9,8 +9,8 @@
 
 namespace mpc::train {
 
-/// The value of the forward pass behind all barriers, which keep `value` apart
-/// from it.
+/// Looks through all rematerialisation barriers: returns the value of the
+/// forward pass that `value` is.
 mlir::Value skipBarriers(mlir::Value value);
 
 } // namespace mpc::train

@@ -42,12 +42,12 @@ struct Window {
             op.getPadsEnd()};
   }
 
-  /// Distance from the first to behind the last element that it covers.
+  /// Extent that the window covers, including dilation.
   int64_t reach(size_t dim) const {
     return (kernel[dim] - 1) * dilations[dim] + 1;
   }
 
-  /// Elements of the kernel.
+  /// Number of elements of the kernel.
   int64_t size() const;
 
   /// Returns true if some element lies in two positions of the window.
@@ -58,7 +58,7 @@ struct Window {
   void appendGeometry(llvm::SmallVectorImpl<int64_t> &attributes) const;
 };
 
-/// Checks conv_c3 for an image of the given spatial extents and gives the
+/// Checks conv_c3 for an image of the given spatial extents and computes the
 /// spatial extents of the result.
 llvm::LogicalResult slideWindow(const Window &window,
                                 llvm::ArrayRef<int64_t> spatial,
