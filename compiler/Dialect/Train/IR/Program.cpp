@@ -168,7 +168,7 @@ Value mpc::train::getOrCreateRead(func::FuncOp func, StateOp state) {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// `train.entry` stands on symbols of a module, once for each role.
+/// `train.entry` belongs on symbols of a module, at most once for each role.
 static LogicalResult verifyEntry(Operation *op, Attribute value) {
   auto role = dyn_cast<EntryRoleAttr>(value);
   if (!role)

@@ -13,7 +13,8 @@ using namespace mpc::train;
 // StateOp
 //===----------------------------------------------------------------------===//
 
-/// Where the elements of a slot end; none if not inside `capacity` elements.
+/// The end of a slot's elements; none if the slot does not lie inside
+/// `capacity` elements.
 static std::optional<int64_t> slotEnd(SlotAttr slot, int64_t capacity) {
   int64_t offset = slot.getOffset();
   if (offset < 0 || offset > capacity)
@@ -47,7 +48,7 @@ static LogicalResult verifySlots(StateOp state, int64_t capacity) {
   return success();
 }
 
-/// Working copies belong to another state, what the model brings does not.
+/// Working copies belong to another state; states of the model do not.
 static LogicalResult verifyOf(StateOp state) {
   StateKind kind = state.getKind();
   StringRef role = stringifyStateRole(state.getRole());
@@ -234,9 +235,9 @@ LogicalResult ConstantOp::verify() {
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) {
-  // What starts the backward pass is no number yet: loss scaling changes it. A
-  // value of its own keeps it from merging with equal constants, and from
-  // being folded into its users.
+  // Loss scaling changes the seed of the backward pass, so its value is not
+  // known yet. Folding to a unique attribute keeps it from merging with equal
+  // constants and from being folded into its users.
   if ((*this)->hasAttr(kLossSeedAttr))
     return (*this)->getAttrDictionary();
   return getValueAttr();

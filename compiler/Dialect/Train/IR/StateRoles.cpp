@@ -10,7 +10,7 @@ namespace {
 struct RoleRow {
   StateRole role;
   StateKind kind;
-  llvm::StringLiteral name; ///< "": each state has a name of its own.
+  llvm::StringLiteral name; ///< "" if states of the role have individual names.
   bool isUnique = false;
 };
 } // namespace

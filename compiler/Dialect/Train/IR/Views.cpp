@@ -22,7 +22,7 @@ Value mpc::train::skipViews(Value value) {
   return value;
 }
 
-/// The elements that `op` moves; null if it does something else.
+/// `op` as an op that moves elements; null if it is none.
 static MoveOpInterface moveOf(Operation *op) {
   return dyn_cast_if_present<MoveOpInterface>(op);
 }

@@ -22,7 +22,7 @@ using namespace mpc::train;
 
 static LogicalResult lower(amp::CastOp op, OpBuilder &builder,
                            SmallVectorImpl<Value> &results) {
-  // The helper widens to f32 and rounds to the result's type: all there is.
+  // emitElementwise itself widens to f32 and rounds to the result's type.
   results = emitElementwise(
       builder, op.getLoc(), op->getResultTypes(), op->getOperands(),
       [](OpBuilder &, Location, ValueRange args) -> SmallVector<Value> {
@@ -41,7 +41,7 @@ static LogicalResult lower(amp::ScaleLossOp op, OpBuilder &builder,
   return success();
 }
 
-/// One division for a whole tensor.
+/// The reciprocal of a scale, to replace the divisions of a whole tensor.
 static Value inverseOf(Value scale, OpBuilder &builder, Location loc) {
   return emitElementwise(
       builder, loc, scale.getType(), scale,
@@ -64,9 +64,9 @@ static LogicalResult lower(amp::UnscaleOp op, OpBuilder &builder,
 }
 
 /// Zero if all elements of `input` are finite, else NaN, as a scalar: x * 0 is
-/// a zero if x is finite and NaN if not, and one NaN makes the sum NaN. A plain
-/// sum, which vectorises, in two steps, so that the first has a loop over rows
-/// to share out.
+/// a zero if x is finite and NaN if not, and one NaN makes the sum NaN. It is a
+/// plain sum, which vectorises, in two steps, so that the rows of the first can
+/// be distributed.
 static Value nanUnlessFinite(Value input, OpBuilder &builder, Location loc) {
   Value sum = input;
   auto timesZero = [](OpBuilder &b, Location l,
@@ -145,7 +145,7 @@ static LogicalResult lower(amp::UpdateScaleOp op, OpBuilder &builder,
         arith::MulFOp::create(b, loc, scale, number(op.getBackoff()));
     backed = arith::MaximumFOp::create(b, loc, backed, number(op.getFloor()));
 
-    // Below zero the streak counts overflows that left the scale alone.
+    // A negative streak counts overflows that did not change the scale.
     int32_t most = 1 - static_cast<int32_t>(op.getHysteresis());
     Value overflows = arith::MinSIOp::create(b, loc, streak, integer(0));
     Value patient = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::sgt,
@@ -185,7 +185,7 @@ static LogicalResult lower(amp::QuantizeOp op, OpBuilder &builder,
     Value scaled = arith::MulFOp::create(b, loc, args[0], args[1]);
     Value bounded = arith::MinNumFOp::create(b, loc, scaled, most);
     bounded = arith::MaxNumFOp::create(b, loc, bounded, least);
-    // Zero, or NaN where the element was no number.
+    // Zero, or NaN if the element is infinite or NaN.
     Value zero = constantFloat(b, loc, type, 0.0);
     Value gone = arith::MulFOp::create(b, loc, args[0], zero);
     return {arith::AddFOp::create(b, loc, bounded, gone)};
@@ -197,7 +197,8 @@ static LogicalResult lower(amp::QuantizeOp op, OpBuilder &builder,
 
 static LogicalResult lower(amp::DequantizeOp op, OpBuilder &builder,
                            SmallVectorImpl<Value> &results) {
-  // One factor after the other: that of both may have no f32.
+  // Applies one factor after the other: their product may be out of the range
+  // of f32.
   Location loc = op.getLoc();
   results = emitElementwise(
       builder, loc, op->getResultTypes(),
@@ -224,7 +225,7 @@ static LogicalResult lower(amp::AmaxOp op, OpBuilder &builder,
     results = emitElementwise(builder, loc, op->getResultTypes(), value, size);
     return success();
   }
-  // Rows first: a walk over them can share in another one's.
+  // Reduces rows first: this loop can be fused with another one over rows.
   value = emitReduction(builder, loc, shape, {rank - 1}, Combiner::Max, value,
                         {allDims(value)}, size)[0];
   if (rank > 1)
@@ -293,7 +294,7 @@ static LogicalResult lower(amp::JoinCompensatedOp op, OpBuilder &builder,
 }
 
 /// A bf16 is the upper half of an f32: the random bits are added to the lower
-/// half, and what carries over rounds up.
+/// half, and a carry rounds up.
 static LogicalResult lower(amp::RoundStochasticallyOp op, OpBuilder &builder,
                            SmallVectorImpl<Value> &results) {
   auto body = [&](OpBuilder &b, Location loc,
@@ -316,7 +317,8 @@ static LogicalResult lower(amp::RoundStochasticallyOp op, OpBuilder &builder,
     ScalarMath m(b, loc);
     Value most = m.constant(0x1.fep127, args[0]);
     rounded = m.max(m.min(rounded, most), m.neg(most));
-    // Zero if the element is finite, else NaN, which keeps what it was.
+    // Zero if the element is finite, else NaN. Elements that are not finite
+    // stay unchanged.
     Value gone = m.mul(args[0], m.constant(0, args[0]));
     Value finite = m.compare(arith::CmpFPredicate::ORD, gone, gone);
     return {m.select(finite, rounded, args[0])};

@@ -74,7 +74,7 @@ Value ElementBody::times(Value a, int64_t factor) {
 Value ElementBody::dividedBy(Value a, int64_t divisor) {
   if (divisor == 1)
     return a;
-  // One less for what a division toward zero rounds up.
+  // Subtracts 1 if the division toward zero rounded up.
   Value by = place(divisor);
   Value quotient = arith::DivSIOp::create(builder, loc, a, by);
   Value rest = arith::RemSIOp::create(builder, loc, a, by);

@@ -40,10 +40,10 @@ Value Scalars::integer(int64_t value, Value like) {
 }
 
 Value Scalars::isWithin(int64_t extent, Value index) {
-  // Narrow integers may not hold the extent.
+  // Narrow integers may not represent the extent.
   if (index.getType().getIntOrFloatBitWidth() < 32)
     index = arith::ExtSIOp::create(builder, loc, builder.getI32Type(), index);
-  // Unsigned, so that negative integers are too large.
+  // Unsigned, so that negative integers compare as too large.
   return compare(arith::CmpIPredicate::ult, index, integer(extent, index));
 }
 

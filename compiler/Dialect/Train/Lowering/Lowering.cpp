@@ -32,14 +32,15 @@ Value mpc::train::convertFloat(OpBuilder &builder, Location loc, Value value,
                                Type type) {
   if (value.getType() == type)
     return value;
-  // An element that is only moved keeps its bits and costs no instruction.
+  // Skips the conversions of an element that is only moved: they cost
+  // instructions and may change its bits.
   if (auto extended = value.getDefiningOp<arith::ExtFOp>())
     if (extended.getIn().getType() == type)
       return extended.getIn();
 
   unsigned from = value.getType().getIntOrFloatBitWidth();
   unsigned to = type.getIntOrFloatBitWidth();
-  if (from == to) { // f16 and bf16: f32 holds both.
+  if (from == to) { // f16 and bf16, by way of f32.
     value = arith::ExtFOp::create(builder, loc, builder.getF32Type(), value);
     return arith::TruncFOp::create(builder, loc, type, value);
   }
@@ -63,7 +64,8 @@ SmallVector<int64_t> mpc::train::allDims(Value tensor) {
 //===----------------------------------------------------------------------===//
 
 /// The map of an operand whose dimension `k` moves with dimension `dims[k]` of
-/// `domain`, or stands still if its extent is 1 and that of the domain is not.
+/// `domain`, or is the constant 0 if its extent is 1 and that of the domain is
+/// not.
 static AffineMap operandMap(Value operand, ArrayRef<int64_t> dims,
                             ArrayRef<int64_t> domain) {
   MLIRContext *context = operand.getContext();
@@ -78,8 +80,8 @@ static AffineMap operandMap(Value operand, ArrayRef<int64_t> dims,
   return AffineMap::get(domain.size(), 0, exprs, context);
 }
 
-/// The arguments of a generic's region that stand for operands, floats in the
-/// compute type.
+/// The region arguments of a generic that stand for operands, with floats
+/// converted to the compute type.
 static SmallVector<Value> widenArguments(OpBuilder &builder, Location loc,
                                          ValueRange arguments, Type compute) {
   SmallVector<Value> scalars;
@@ -90,8 +92,8 @@ static SmallVector<Value> widenArguments(OpBuilder &builder, Location loc,
   return scalars;
 }
 
-/// Removes what the body does not need, such as the widening of an element
-/// that is only moved.
+/// Removes dead ops of the body, such as the widening of an element that is
+/// only moved.
 static void eraseDeadOps(Block *block) {
   for (Operation &op : llvm::make_early_inc_range(llvm::reverse(*block)))
     if (isOpTriviallyDead(&op))
@@ -209,9 +211,9 @@ SmallVector<Value> mpc::train::emitReduction(
 
   auto type = RankedTensorType::get(keptShape, compute);
   SmallVector<Value> results;
-  size_t numResults = 1; // The first call of `body` tells.
+  size_t numResults = 1; // The first call of `body` sets it.
   for (size_t i = 0; i < numResults; ++i) {
-    // Without axes nothing is summed, and the init is never read.
+    // Without axes nothing is reduced, and the init is never read.
     Value init = axes.empty()
                      ? tensor::EmptyOp::create(builder, loc, keptShape, compute)
                            .getResult()
@@ -261,7 +263,8 @@ Value mpc::train::emitReshape(OpBuilder &builder, Location loc, Value value,
       return tensor::ExpandShapeOp::create(builder, loc, to, value, *groups);
     }
 
-  // Neither shape groups the dimensions of the other: by way of one dimension.
+  // Neither shape groups the dimensions of the other: goes through a flat
+  // tensor.
   assert(from.getRank() > 0 && to.getRank() > 0 && "scalars always group");
   if (from.getRank() > 1)
     value = collapseAll(builder, loc, value);

@@ -11,7 +11,8 @@ using namespace mpc::train;
 
 namespace {
 
-/// Null stands for zero: most of a formula does not depend on x.
+/// Computes tangents. Null stands for zero, since most of a formula does not
+/// depend on x.
 class Tangents {
 public:
   Tangents(ScalarMath &math, Value x) : m(math), x(x) {}
@@ -32,12 +33,12 @@ public:
 private:
   Value compute(Operation *op, Value result);
   Value sum(Value a, Value b) { return a && b ? m.add(a, b) : a ? a : b; }
-  /// Zero times what is infinite is zero here.
+  /// Zero (null) times an infinite slope is zero.
   Value times(Value tangent, function_ref<Value()> slope) {
     return tangent ? m.mul(tangent, slope()) : nullptr;
   }
   Value orZero(Value tangent) { return tangent ? tangent : m.constant(0, x); }
-  /// The tangent of the operand that was taken.
+  /// The tangent of the selected operand.
   Value choose(Value condition, Value a, Value b) {
     Value ofA = of(a), ofB = of(b);
     return ofA || ofB ? m.select(condition, orZero(ofA), orZero(ofB)) : nullptr;

@@ -111,7 +111,7 @@ public:
   std::pair<Value, Value> ofProduct(Value grad);
 
 private:
-  /// What the updates' rows have.
+  /// Gathers `rows` at the indices, one row for each update.
   Value looked(Value rows) {
     return GatherOp::create(builder, loc, rows, op.getIndices());
   }
@@ -146,8 +146,10 @@ std::pair<Value, Value> ScatterReduceGradient::ofExtreme(Value grad) {
   return {select(isInit, share, zero), select(isUpdate, looked(share), zero)};
 }
 
-/// The product of the others: of all but one factor where none is 0, of those
-/// that are not 0 where one is, and 0 where several are.
+/// The gradient with respect to a factor is the product of the others. If no
+/// factor is 0, divides the product by the factor; if one is 0, only its
+/// gradient is not 0: the product of the nonzero factors; if several are 0, all
+/// gradients are 0.
 std::pair<Value, Value> ScatterReduceGradient::ofProduct(Value grad) {
   Value isInitZero = equal(op.getInit(), zero);
   Value isUpdateZero = equal(op.getUpdates(), zero);
@@ -156,7 +158,8 @@ std::pair<Value, Value> ScatterReduceGradient::ofProduct(Value grad) {
       select(isUpdateZero, one, op.getUpdates()), Kind::Mul);
   Value zeros = of<AddOp>(select(isInitZero, one, zero),
                           added(select(isUpdateZero, one, zero)));
-  // With respect to what is 0, and to what is not.
+  // The gradients with respect to factors that are 0, and to those that are
+  // not.
   Value scaled = of<MulOp>(grad, product);
   Value whenZero = select(equal(zeros, one), scaled, zero);
   Value otherwise = select(equal(zeros, zero), scaled, zero);

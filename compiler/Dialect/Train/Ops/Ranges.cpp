@@ -32,7 +32,7 @@ NumberRange mpc::train::meanOf(double count, const NumberRange &range) {
   if (count == 0)
     return NumberRange();
   NumberRange sum = amp::sumOf(count, range);
-  // Even for equal numbers the sum and its share are rounded.
+  // Even for equal numbers, the sum and the quotient are rounded.
   double slack = std::max(count * 0x1p-24, 0x1p-20);
   NumberRange mean =
       NumberRange::within(range.low - std::abs(range.low) * slack,

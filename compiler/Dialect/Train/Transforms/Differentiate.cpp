@@ -1,7 +1,7 @@
 //===- Differentiate.cpp - Reverse-mode gradients of train ----------------===//
 //
-// A value is active if an x feeds it through floats, but not by way of an op
-// that stops gradients, and a y depends on it; only active values get a
+// A value is active if it depends on an x and a y depends on it, both through
+// floats and not through ops that stop gradients. Only active values get a
 // gradient.
 //
 //===----------------------------------------------------------------------===//
@@ -31,15 +31,16 @@ class Backward {
 public:
   explicit Backward(OpBuilder &builder) : builder(builder) {}
 
-  /// Finds out which values are active.
+  /// Determines which values are active.
   void trace(ValueRange ys, ValueRange xs);
-  /// Reports all active ops without a gradient at once.
+  /// Reports all active ops without a gradient in one error.
   LogicalResult checkDifferentiable(Location loc, StringRef path);
   /// Adds to the gradient of `value`.
   void add(Value value, Value gradient);
   /// Emits the gradients of all active ops.
   LogicalResult run();
-  /// Tells of the results of active ops that have a gradient, in order.
+  /// Calls `visit` with the results of active ops that have a gradient, in
+  /// order.
   void visitAll(function_ref<void(Value, Value)> visit) const {
     for (Operation *op : llvm::reverse(ops))
       for (Value result : op->getResults())
@@ -59,8 +60,8 @@ private:
 
   OpBuilder &builder;
   SmallVector<Operation *> ops; ///< With an active result, in reverse order.
-  llvm::DenseSet<Value> varied; ///< Changes when an x does.
-  llvm::DenseSet<Value> useful; ///< Changes a y, and is told so.
+  llvm::DenseSet<Value> varied; ///< Depends on an x.
+  llvm::DenseSet<Value> useful; ///< A y depends on it.
   llvm::DenseMap<Value, Value> gradients;
 };
 
@@ -159,7 +160,7 @@ LogicalResult Backward::visit(Operation *op) {
   return success();
 }
 
-/// Goes on after a failure, so that all of them are reported at once.
+/// Continues after a failure, so that all failures are reported in one run.
 LogicalResult Backward::run() {
   bool complete = true;
   for (Operation *op : ops)

@@ -1,7 +1,7 @@
 //===- ContractionOps.td - Matrix product and convolution --*- tablegen -*-===//
 //
-// The ops that run on matrix units: 16-bit operands, sums in f32. A weight
-// gradient is emitted in f32 whatever its operands are.
+// The ops that run on matrix units: 16-bit operands, sums in f32. A weight gradient
+// is always f32.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_CONTRACTIONOPS_TD
@@ -15,20 +15,19 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
   let summary = "Matrix product of the last two dimensions";
   let description = [{
     `lhs` is [B.., M, K] ([B.., K, M] with `transpose_lhs`), `rhs` [B.., K, N]
-    ([B.., N, K] with `transpose_rhs`), the result [B.., M, N]. Leading
-    dimensions broadcast as in NumPy. `weight_gradient` marks the product that
-    gives the gradient of a parameter: its result is pinned to f32. `layer` is the
-    name of the linear layer that a product with a weight belongs to, which is the
-    name of its ONNX node; the products of its gradients have the same.
+    ([B.., N, K] with `transpose_rhs`), the result [B.., M, N]. Leading dimensions
+    broadcast as in NumPy. `weight_gradient` marks the product that computes the
+    gradient of a parameter: its result is pinned to f32. `layer` is the name of
+    the linear layer that a product with a weight belongs to: the name of its ONNX
+    node. The products of its gradients have the same `layer`.
 
     (C1) both operands have rank 2 or more.
     (C2) the K extents agree.
     (C3) the leading dimensions broadcast.
-    (C4) both operands are FP8 or none is; `f8E5M2` stands on one side at most.
+    (C4) both operands are FP8 or none is; at most one is `f8E5M2`.
 
-    The product of FP8 operands is that of their scaled values: an
-    `amp.dequantize` behind it takes the scales out. `train.scaled_matmul` is
-    both in one.
+    The product of FP8 operands is that of their scaled values: a following
+    `amp.dequantize` divides by the scales. `train.scaled_matmul` combines both.
   }];
   let arguments = (ins Train_FactorTensor:$lhs, Train_FactorTensor:$rhs,
                    UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs,
@@ -49,9 +48,10 @@ def Train_ScaledMatmulOp : Train_InferredOp<"scaled_matmul", [
   let summary = "Matrix product of FP8 operands, each times a factor";
   let description = [{
     `lhs * rhs * lhs_factor * rhs_factor`, where the product is that of
-    `train.matmul` and the result is rounded once, behind the factors: what
-    `train.matmul` and `amp.dequantize` are where the device multiplies FP8. A
-    factor is the reciprocal of the scale that its operand was rounded with.
+    `train.matmul` and the result is rounded once, after the multiplication by
+    the factors. On devices that multiply FP8 it replaces `train.matmul` and
+    `amp.dequantize`. A factor is the reciprocal of the scale that its operand
+    was quantized with.
 
     (C1) both operands have rank 2 or more.
     (C2) the K extents agree.
@@ -98,8 +98,9 @@ def Train_ConvGradInputOp : Train_ConvLikeOp<"conv_grad_input", [
     Differentiable, Sums, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Gradient of a convolution with respect to its input: a transposed convolution";
   let description = [{
-    `input_shape` is the shape of the forward input, in the layout in force.
-    Constraints as `train.conv`; `grad` has the shape of its result (conv_c3).
+    `input_shape` is the shape of the forward input, in the op's layout.
+    Constraints as in `train.conv`; `grad` has the shape of its result
+    (conv_c3).
   }];
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$weight,
                    DenseI64ArrayAttr:$input_shape,
@@ -113,7 +114,7 @@ def Train_ConvGradWeightOp : Train_ConvLikeOp<"conv_grad_weight", [
     Differentiable, Sums, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Gradient of a convolution with respect to its weight, in f32";
   let description = [{
-    `kernel_shape` holds the spatial extents of the weight. Constraints as
+    `kernel_shape` holds the spatial extents of the weight. Constraints as in
     `train.conv`; `grad` has the shape of its result (conv_c3).
   }];
   let extraClassDeclaration = compatible # pins;

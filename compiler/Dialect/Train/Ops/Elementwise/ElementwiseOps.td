@@ -8,7 +8,7 @@ class Train_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
     : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated, Ranged, ElementByElement])> {
   let summary = what # ", with NumPy broadcasting";
   let description = [{
-    A constant of one element is pinned: it is never rounded to 16 bits.
+    A constant of one element is pinned: it is never rounded to 16 bit.
 
     (C1) the shapes broadcast.
   }];
@@ -46,7 +46,7 @@ def Train_PowOp : Train_InferredOp<"pow", [Differentiable, Generated, ElementByE
 
     The gradient with respect to lhs is 0 where rhs is 0; the gradient with
     respect to rhs is 0 where lhs is 0 and rhs is not negative, and NaN where
-    lhs is below 0. So they are in PyTorch.
+    lhs is below 0. PyTorch defines them in the same way.
 
     (C1) the shapes broadcast.
   }];
@@ -75,8 +75,8 @@ def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, Ranged, 
   let results = (outs Train_FloatTensor:$result);
 }
 
-// Gradients: `grad` is the gradient at the output; the other operand is named
-// after what it is in the forward op. (C1) both have one shape.
+// Gradients: `grad` is the gradient at the output; the other operand has the name of
+// the value of the forward op that it is. (C1) both have one shape.
 class Train_UnaryGradOp<string mnemonic, string what, dag ins>
     : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
   let summary = what;
@@ -92,13 +92,13 @@ def Train_GeluGradOp : Train_UnaryGradOp<"gelu_grad", "grad times the derivative
          Train_Order:$order)>;
 
 def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, Ranged, ElementByElement, Moves]> {
-  let summary = "ONNX Cast: convert between number types, as the model asks";
+  let summary = "ONNX Cast: convert between number types";
   let description = [{
-    Not a precision decision (that is `amp.cast`), nor a float made narrower
-    (that is `train.round_to`): a cast between float types is the identity here.
-    Float to integer truncates toward zero; to bool tests for non-zero. The
-    gradient of a cast between float types is the gradient; to and from integers
-    there is none.
+    Neither a precision decision (`amp.cast`) nor a rounding of floats
+    (`train.round_to`): a cast between float types is the identity. Float to
+    integer truncates toward zero; to bool tests for non-zero. A cast between
+    float types passes the gradient on; casts to and from integers have no
+    gradient.
 
     (C1) `to` is an element type of tensors, and the result has it unless both
          are float types.
@@ -107,14 +107,14 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, Ranged, 
   let results = (outs Train_Tensor:$result);
   let hasFolder = 1;
   let extraClassDeclaration = [{
-    /// Floats may be of other types than the inferred, shapes may not.
+    /// Float types may differ from the inferred ones, shapes may not.
     static bool isCompatibleReturnTypes(::mlir::TypeRange inferred,
                                         ::mlir::TypeRange actual);
-    /// Between floats and between integers, bool apart.
+    /// True between floats, and between integers other than bool.
     bool isIdentity();
-    /// Whether this is a condition: 0 or 1.
+    /// True if the operand is a condition: the result is 0 or 1.
     bool isBounded();
-    /// A float that becomes an integer, which may become an index.
+    /// True if a float becomes an integer, which may become an index.
     bool isPlace(unsigned index);
   }];
 }
@@ -123,10 +123,10 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, R
   let summary = "ONNX Cast to a 16-bit float: round to its values, keep the element type";
   let description = [{
     The model rounds here, in every precision: to nearest, ties to even, numbers
-    out of range to infinity. It reads f32, for to round twice is to round
-    otherwise: by way of bf16 the largest f16 becomes infinity. What the result is
-    stored in is the decision of the precision stage. The gradient is that of the
-    identity.
+    out of range to infinity. Its operand is pinned to f32, because rounding twice
+    may give another result: the largest f16 becomes infinity if it is rounded to
+    bf16 first. The precision stage decides the type in which the result is
+    stored. The gradient is that of the identity.
 
     (C1) `to` is f16 or bf16.
 
@@ -141,7 +141,7 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, R
   let extraClassDeclaration = compatible # [{
     bool isOperandPinned(unsigned index) { return true; }
     bool isIdentity() { return true; }
-    /// The model itself leaves no more digits than 16 bit hold.
+    /// The model itself rounds to 16 bit.
     bool isBounded() { return true; }
   }];
 }
@@ -150,10 +150,9 @@ def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, 
     DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>]> {
   let summary = "The identity, which stops gradients";
   let description = [{
-    What `--detach` names: PyTorch's `detach()` and JAX's `stop_gradient`. It
-    stands only until `mpc-differentiate`: outside of training from the
-    beginning, and in training once the gradients are there, its result is its
-    operand.
+    Created by `--detach`; like PyTorch's `detach()` and JAX's `stop_gradient`.
+    It exists only until `mpc-differentiate` has built the gradients; entries
+    that do not train replace it with its operand at the start.
 
     (C1) the result has the shape of the operand.
 
@@ -169,9 +168,9 @@ def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, 
 def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, Ranged, ElementByElement, Sums]> {
   let summary = "on_true where the condition holds, else on_false, with NumPy broadcasting";
   let description = [{
-    What is not chosen has no influence, even if infinite or NaN, and its gradient
-    is zero: a mask of -inf before a softmax gives zeros and finite gradients.
-    A constant of one element is pinned.
+    An element that is not selected has no influence, even if it is infinite or
+    NaN, and its gradient is zero: a mask of -inf before a softmax gives zeros and
+    finite gradients. A constant of one element is pinned.
 
     (C1) the shapes broadcast.
     (C2) the choices have one element type, or are floats.
@@ -195,12 +194,12 @@ def Train_ComparisonAttr : EnumAttr<Train_Dialect, Train_Comparison, "comparison
 def Train_CompareOp : Train_InferredOp<"compare", [Generated, ElementByElement]> {
   let summary = "Compare two numbers (lhs < rhs, lhs <= rhs or lhs == rhs), with NumPy broadcasting";
   let description = [{
-    False if either is NaN. Floats are compared as the model computes them, never
-    rounded to 16 bits before. There is no gradient.
+    False if either is NaN. Float operands are pinned: they are never rounded to
+    16 bit before. There is no gradient.
 
     (C1) the shapes broadcast.
     (C2) both sides have one element type, or are floats.
-    (C3) bools are compared for equality alone.
+    (C3) bools are compared only for equality.
   }];
   let arguments = (ins Train_Tensor:$lhs, Train_Tensor:$rhs, Train_ComparisonAttr:$comparison); // compare_c1, compare_c2, compare_c3
   let results = (outs Train_BoolTensor:$result);
@@ -219,7 +218,7 @@ def Train_OrOp : Train_LogicOp<"or", "lhs or rhs">;
 def Train_XorOp : Train_LogicOp<"xor", "lhs or rhs, but not both">;
 
 def Train_NotOp : Train_InferredOp<"not", [Generated, ElementByElement]> {
-  let summary = "Whether the operand is false";
+  let summary = "True where the operand is false";
   let arguments = (ins Train_BoolTensor:$input);
   let results = (outs Train_BoolTensor:$result);
 }

@@ -24,8 +24,8 @@ def Train_IntegerOperationAttr : EnumAttr<Train_Dialect, Train_IntegerOperation,
 def Train_IntegerOp : Train_InferredOp<"integer", [Generated, ElementByElement]> {
   let summary = "Arithmetic of two integers, with NumPy broadcasting";
   let description = [{
-    `div` rounds toward zero; `rem` has the sign of lhs, `mod` that of rhs. Of a
-    division by zero the result is 0.
+    `div` rounds toward zero; `rem` has the sign of lhs, `mod` that of rhs.
+    Division by zero gives 0.
 
     (C1) the shapes broadcast.
     (C2) both sides have one element type.
@@ -38,11 +38,11 @@ def Train_IntegerOp : Train_InferredOp<"integer", [Generated, ElementByElement]>
 def Train_ReduceByOp : Train_InferredOp<"reduce_by", [Differentiable, Generated, Reduces]> {
   let summary = "Reduction of integers, or a product of floats, over dimensions";
   let description = [{
-    `kind` is add, mul, max or min. The gradient of a product at an element is
-    the product of the others, also where elements are 0.
+    `kind` is add, mul, max or min. The gradient of a product with respect to an
+    element is the product of the others, also if elements are 0.
 
     (C1) `axes` are distinct, sorted dimensions of the input.
-    (C2) of floats there is the product alone; `kind` is one of those above.
+    (C2) `kind` is one of those above, and mul for floats.
   }];
   let arguments = (ins AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$input,
                    DenseI64ArrayAttr:$axes, UnitAttr:$keepdims, // reduce_by_c1
@@ -51,7 +51,7 @@ def Train_ReduceByOp : Train_InferredOp<"reduce_by", [Differentiable, Generated,
 }
 
 def Train_ProductOfOthersOp : Train_InferredOp<"product_of_others", [Generated]> {
-  let summary = "For each element the product of the others over dimensions";
+  let summary = "For each element, the product of the other elements over dimensions";
   let description = "(C1) `axes` are distinct, sorted dimensions of the input.";
   let arguments = (ins Train_FloatTensor:$input, DenseI64ArrayAttr:$axes); // product_of_others_c1
   let results = (outs Train_FloatTensor:$result);

@@ -1,7 +1,7 @@
 //===- FunctionOps.td - Functions of one number ------------*- tablegen -*-===//
 //
-// An op here is a line; what it computes, its derivative, its class and its
-// cost are a row of Functions.cpp. Derivatives at kinks are PyTorch's.
+// Each op is one line here; its formula, derivative, class and cost are a row of
+// Functions.cpp. Derivatives at kinks are those of PyTorch.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_FUNCTIONOPS_TD
@@ -51,7 +51,7 @@ class Train_FunctionOp<string mnemonic, string what, dag parameters = (ins)>
   }];
 }
 
-// Powers, logarithms, angles.
+// Exponential, logarithm, trigonometric and hyperbolic functions.
 def Train_ExpOp : Train_FunctionOp<"exp", "e^x">;
 def Train_LogOp : Train_FunctionOp<"log", "the natural logarithm; -inf at 0, NaN below">;
 def Train_SinOp : Train_FunctionOp<"sin", "the sine of an angle in radians">;
@@ -67,14 +67,14 @@ def Train_AcoshOp : Train_FunctionOp<"acosh", "the inverse of cosh; NaN below 1"
 def Train_AtanhOp : Train_FunctionOp<"atanh", "the inverse of tanh; NaN beyond -1 and 1">;
 def Train_ErfOp : Train_FunctionOp<"erf", "the error function">;
 
-// Parts of numbers.
+// Absolute value, sign, rounding, bounds.
 def Train_AbsOp : Train_FunctionOp<"abs", "|x|; derivative 0 at 0">;
 def Train_SignOp : Train_FunctionOp<"sign", "-1, 0 or 1; derivative 0">;
-def Train_FloorOp : Train_FunctionOp<"floor", "the next whole number below; derivative 0">;
-def Train_CeilOp : Train_FunctionOp<"ceil", "the next whole number above; derivative 0">;
-def Train_RoundOp : Train_FunctionOp<"round", "the nearest whole number, ties to even; derivative 0">;
+def Train_FloorOp : Train_FunctionOp<"floor", "the largest integer not above x; derivative 0">;
+def Train_CeilOp : Train_FunctionOp<"ceil", "the smallest integer not below x; derivative 0">;
+def Train_RoundOp : Train_FunctionOp<"round", "the nearest integer, ties to even; derivative 0">;
 def Train_ClipOp : Train_FunctionOp<"clip",
-    "x, at least `low` and at most `high`; derivative 1 from `low` to `high`, bounds included but those of 0 and 6, which is ReLU6",
+    "x, at least `low` and at most `high`; derivative 1 from `low` to `high`, bounds included, except for ReLU6 (0 and 6)",
     (ins F64Attr:$low, F64Attr:$high)>;
 
 // Activations.
@@ -85,7 +85,7 @@ def Train_SiluOp : Train_FunctionOp<"silu", "x sigmoid(alpha x), also called swi
 def Train_MishOp : Train_FunctionOp<"mish", "x tanh(softplus(x))">;
 def Train_SoftplusOp : Train_FunctionOp<"softplus", "log(1 + e^x)">;
 def Train_EluOp : Train_FunctionOp<"elu",
-    "scale x above 0, scale alpha (e^(x / width) - 1) else, whose derivative counts at 0: ELU, SELU and CELU",
+    "ELU, SELU and CELU: scale x above 0, else scale alpha (e^(x / width) - 1), which also gives the derivative at 0",
     (ins F64Attr:$alpha, F64Attr:$scale, F64Attr:$width)>;
 def Train_LeakyReluOp : Train_FunctionOp<"leaky_relu", "x above 0, alpha x else", (ins F64Attr:$alpha)>;
 def Train_ThresholdedReluOp : Train_FunctionOp<"thresholded_relu", "x above alpha, 0 else", (ins F64Attr:$alpha)>;
@@ -98,14 +98,14 @@ def Train_ShrinkOp : Train_FunctionOp<"shrink",
 def Train_FunctionGradOp : Train_InferredOp<"function_grad", [Differentiable, Generated, ElementByElement]> {
   let summary = "grad times the derivative of a function";
   let description = [{
-    The gradient of every op above: of `train.silu`, say. `saved` is the input of
-    the function, or its output where the derivative is computed from that;
-    `parameters` are the function's attributes in the order of their names.
-    Above order 1 it is the derivative of that of the order below with respect
-    to `saved`: what the gradient of a gradient needs.
+    The gradient of the ops above, such as `train.silu`. `saved` is the input of
+    the function, or its output if the derivative is computed from that;
+    `parameters` are the function's attributes in the order of their names. An op
+    of order n above 1 is the derivative of the op of order n - 1 with respect to
+    `saved`, for gradients of gradients.
 
     (C1) `function` is the name of such an op, which has a derivative.
-    (C2) it has as many attributes as there are parameters.
+    (C2) the function has as many attributes as there are parameters.
     (C3) the operands have one shape.
 
     ```mlir

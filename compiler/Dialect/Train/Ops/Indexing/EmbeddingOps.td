@@ -8,27 +8,27 @@ def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, Kernel, R
   let summary = "Rows of a table by index";
   let description = [{
     `table` is [V, D..], `indices` [I..], the result [I.., D..]. A negative index
-    counts from the end. One outside [-V, V) gives a row of NaN; inputs of a
-    program are checked before (`mpc.range`).
+    counts from the end. An index outside [-V, V) gives a row of NaN; the inputs
+    of a program are checked before (`mpc.range`).
 
     (C1) the table has rank 1 or more.
   }];
   let arguments = (ins Train_FloatTensor:$table, Train_IntTensor:$indices); // embedding_c1
   let results = (outs Train_FloatTensor:$result);
   let extraClassDeclaration = compatible # [{
-    /// Only the rows of the table that the indices name are read.
+    /// Only the rows of the table that the indices select are read.
     int64_t countReads(unsigned operand);
     bool isPlace(unsigned index) { return index == 1; }
   }];
 }
 
 def Train_EmbeddingGradOp : Train_InferredOp<"embedding_grad", [Differentiable, Kernel, Sums, Indexes]> {
-  let summary = "Gradient of an embedding with respect to its table, in f32: adds by index";
+  let summary = "Gradient of an embedding with respect to its table, in f32: adds up by index";
   let description = [{
-    For each of `rows` rows the sum of the gradients that its indices gave, zero
-    without any. Indices outside [-V, V) are passed over.
+    For each of `rows` rows, the sum of the gradients at its indices, zero
+    without any. Indices outside [-V, V) are skipped.
 
-    (C1) `grad` has the dimensions of `indices` before others.
+    (C1) the leading dimensions of `grad` are those of `indices`.
     (C2) `rows` is at least 1.
   }];
   let arguments = (ins Train_FloatTensor:$grad, Train_IntTensor:$indices, // embedding_grad_c1

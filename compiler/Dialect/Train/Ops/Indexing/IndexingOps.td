@@ -5,18 +5,19 @@
 include "compiler/Dialect/Train/Ops/Elementwise/IntegerOps.td"
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-// ONNX's gathers and scatters are a flat index, which says where, and one of
-// `gather`, `embedding`, `embedding_grad` (which adds what meets), `last_index`
-// (of what meets, the last) and `scatter_reduce` (the greatest, the product).
+// ONNX's gathers and scatters become a `flat_index`, which computes the positions,
+// and one of `gather`, `embedding`, `embedding_grad` (adds up updates of one
+// position), `last_index` (selects the last of them) and `scatter_reduce` (takes
+// their maximum, minimum or product).
 
 def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated, Indexes, MakesIndices]> {
   let summary = "Row-major position of the elements at given indices";
   let description = [{
-    The number of the row that is named in dimensions of extents `extents`. In
-    dimension `axes[i]` operand `i` gives the index, counted from the end where it
-    is negative; every other dimension `d` goes with position `d` of the result,
-    whose shape is what the operands broadcast to. The least i64 stands where an
-    index is out of range, which no table has.
+    The row-major position in a tensor of extents `extents`. In dimension
+    `axes[i]` operand `i` is the index, counted from the end if it is negative; in
+    every other dimension `d` the index is the position in dimension `d` of the
+    result, whose shape is what the operands broadcast to. If an index is out of
+    range, the result is the smallest i64, which is out of range for every table.
 
     ```mlir
     // GatherElements along axis 1 of a 4 x 5 table.
@@ -26,7 +27,8 @@ def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated, Indexes, Make
 
     (C1) the operands broadcast, and there are as many as `axes`, at least one.
     (C2) `axes` are distinct, sorted dimensions of `extents`.
-    (C3) any other dimension is one of the result, of `extents` or less.
+    (C3) any other dimension is one of the result, with an extent of at most
+         that in `extents`.
   }];
   let arguments = (ins Variadic<Train_IntTensor>:$indices, // flat_index_c1
                    DenseI64ArrayAttr:$axes,                // flat_index_c2
@@ -40,9 +42,9 @@ def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated, Indexes, Make
 def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Ranged, IndexesTable]> {
   let summary = "Rows of a table by index, as generated code";
   let description = [{
-    What `train.embedding` computes, for any type of element: `table` is [V, D..],
-    `indices` [I..], the result [I.., D..]; a negative index counts from the end,
-    and one outside [-V, V) gives NaN, or 0 of integers and bools.
+    Computes the same as `train.embedding`, for any element type: `table` is [V,
+    D..], `indices` [I..], the result [I.., D..]; a negative index counts from the
+    end, and one outside [-V, V) gives NaN, or 0 for integers and bools.
 
     (C1) the table has rank 1 or more.
   }];
@@ -55,11 +57,11 @@ def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Rang
 }
 
 def Train_LastIndexOp : Train_InferredOp<"last_index", [Generated, Indexes, MakesIndices]> {
-  let summary = "For each row, the last position that names it";
+  let summary = "For each row, the last position that holds its index";
   let description = [{
     `indices` is flat; element `v` of the result is the greatest `m` with
-    `indices[m]` = v, or the least i64 if there is none. Every row looks through
-    all indices.
+    `indices[m]` = v, or the smallest i64 if there is none. Every row scans all
+    indices.
 
     (C1) `indices` has rank 1.
     (C2) `rows` is at least 1.
@@ -70,18 +72,19 @@ def Train_LastIndexOp : Train_InferredOp<"last_index", [Generated, Indexes, Make
 }
 
 def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, Generated, Indexes]> {
-  let summary = "Rows of a table, each reduced with the updates that name it";
+  let summary = "Rows of a table, each reduced with the updates at its index";
   let description = [{
     `init` is [V, D..], `indices` [M], `updates` [M, D..], the result [V, D..]:
     row `v` is row `v` of `init` and all `updates[m]` with `indices[m]` = v,
-    reduced by `kind`: add, mul, max or min. NaN is the greatest and the least.
-    Every row looks through all indices.
+    reduced by `kind`: add, mul, max or min. NaN is both the largest and the
+    smallest. Every row scans all indices.
 
-    Gradients are those of PyTorch's scatter_reduce: equal extremes share what
-    comes back evenly, and that of a product is the product of the others, also
-    where elements are 0.
+    Gradients are those of PyTorch's scatter_reduce: equal extremes share the
+    gradient evenly, and the gradient of a product is the product of the others,
+    also if elements are 0.
 
-    (C1) `indices` has rank 1, and `updates` its extent and the rows of `init`.
+    (C1) `indices` has rank 1, and `updates` has a row of the shape of those of
+         `init` for each index.
     (C2) `init` and `updates` have one element type.
     (C3) `kind` is one of those above.
   }];
@@ -96,20 +99,21 @@ def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, 
 }
 
 def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated, Ranged]> {
-  let summary = "Along one dimension, weighted sums of elements that constants name";
+  let summary = "Weighted sums of elements at constant positions along one dimension";
   let description = [{
     `result[.., o, ..] = sum over t of weights[o, t] * input[.., places[o, t], ..]`
-    along `axis`; a place of -1 adds nothing. Resize, padding, slices with steps,
-    repetition, averages and shifts are this, one dimension after the other, and so
-    is its own gradient: the places that read an element become its own.
+    along `axis`; a place of -1 adds nothing. It implements Resize, padding, slices
+    with steps, repetition, averages and shifts, one dimension after the other. Its
+    gradient is a resample, too: the places of an element are the result elements
+    that read it.
 
-    Without weights each is 1 (and integers and bools are taken too). A place of -1
-    then gives 0.
+    Without weights each weight is 1, a place of -1 gives 0, and integers and bools
+    are allowed, too.
 
     (C1) `axis` is a dimension of the input.
     (C2) `places` is a constant of [O, T], each in [-1, extent of the axis).
-    (C3) `weights` is a constant of the shape of `places`; without any, T is 1 or
-         the elements are floats.
+    (C3) `weights` is a constant of the shape of `places`; without weights, T is
+         1 or the elements are floats.
   }];
   let arguments = (ins Train_Tensor:$input, StaticShapeTensorOf<[I64]>:$places, // resample_c2
                    Optional<Train_FloatTensor>:$weights,                        // resample_c3
@@ -120,10 +124,11 @@ def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated, 
 }
 
 def Train_CumSumOp : Train_InferredOp<"cumsum", [Differentiable, Generated, Ranged]> {
-  let summary = "Sums of all elements up to each along a dimension";
+  let summary = "Cumulative sums along a dimension";
   let description = [{
-    With `exclusive` without the element itself; with `reverse` from the end.
-    Floats are added in f32, block by block; integers wrap around.
+    Each result is the sum of the elements up to its position: with `exclusive`
+    without the element itself, with `reverse` from the end. Floats are added in
+    f32, block by block; integers wrap around.
 
     (C1) `axis` is a dimension of the input that has elements.
   }];
@@ -136,7 +141,7 @@ def Train_ArgExtremeOp : Train_InferredOp<"arg_extreme", [Generated, MakesIndice
   let summary = "Index of the largest (or smallest) element along a dimension";
   let description = [{
     The first of equal ones, or with `last` the last. NaN counts as more extreme
-    than any number, as in NumPy. The dimension goes away.
+    than any number, as in NumPy. The dimension is removed.
 
     (C1) `axis` is a dimension of the input that has elements.
   }];
@@ -148,9 +153,9 @@ def Train_ArgExtremeOp : Train_InferredOp<"arg_extreme", [Generated, MakesIndice
 def Train_TopIndicesOp : Train_InferredOp<"top_indices", [Generated, MakesIndices]> {
   let summary = "Indices of the k largest (or smallest) elements along a dimension";
   let description = [{
-    In descending (ascending) order, of equal elements the first first; NaN is
-    larger than any number, as in PyTorch. Each element is compared with all others
-    of its row, so that elements need not wait for each other.
+    In descending (ascending) order; equal elements are in the order of their
+    positions. NaN is larger than any number, as in PyTorch. Each element is
+    compared with all others of its row, so that all elements are independent.
 
     (C1) `axis` is a dimension of the input that has elements.
     (C2) `k` lies in [1, extent of the axis].

@@ -10,13 +10,13 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-// logits (or log-probabilities) [N, C, d..], labels [N, d..], weight [C].
-// Labels equal to `ignore_index` contribute neither to the loss nor to the
-// divisor of the mean. mean: sum(w l) / sum(w). Other labels outside [0, C)
-// give NaN, in the loss and in the gradient of their rows; those of a program's
-// inputs are checked before (`mpc.range`). With `label_smoothing` e the loss
-// of a label is 1 - e times itself and e times the mean of those of all classes,
-// as torch.nn.CrossEntropyLoss has it.
+// logits (or log-probabilities) [N, C, d..], labels [N, d..], weight [C]. Labels
+// equal to `ignore_index` contribute neither to the loss nor to the divisor of the
+// mean. mean: sum(w l) / sum(w). Other labels outside [0, C) give NaN, in the loss
+// and in the gradient of their rows; those of a program's inputs are checked before
+// (`mpc.range`). With `label_smoothing` e the loss of a label is 1 - e times its own
+// loss plus e times the mean of the losses of all classes, as in
+// torch.nn.CrossEntropyLoss.
 class Train_ClassLossOp<string mnemonic, string kind, string what>
     : Train_InferredOp<mnemonic, [
         Differentiable, Generated, Ranged, Indexes, EndsLosses, LossOpInterface]> {
@@ -25,7 +25,7 @@ class Train_ClassLossOp<string mnemonic, string kind, string what>
     (C1) labels have the shape of the first operand without dimension 1.
     (C2) `weight` has C elements.
     (C3) C is at most 2^31 - 1: kernels compare labels in 32 bits.
-    (C4) `label_smoothing` lies in [0, 1], and there is no `weight` beside it.
+    (C4) `label_smoothing` lies in [0, 1] and excludes `weight`.
   }];
   let extraClassDeclaration = compatible # pins # [{
     ::mpc::train::LossKind getLossKind() {
@@ -111,7 +111,7 @@ def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Generated]>
 }
 
 def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated, Ranged, Indexes]> {
-  let summary = "1.0 where the first largest logit along dimension 1 stands at the label, else 0.0";
+  let summary = "1.0 where the label is the index of the first largest logit along dimension 1, else 0.0";
   let description = [{
     logits [N, C, d..], labels [N, d..], result [N, d..] in f32. NaN is never
     correct. Classes are counted in the compute type: C is at most 2^24.

@@ -14,9 +14,9 @@ def Train_LayerNormOp : Train_InferredOp<"layer_norm", [
   let summary = "Normalize over the dimensions from `axis` on";
   let description = [{
     `result = (input - mean) * inv_std * scale + bias` with the population
-    variance over dimensions [axis, rank); `scale` and `bias` have their
-    shape. `mean` and `inv_std = 1/sqrt(var + epsilon)` have the leading
-    dimensions' shape, [axis] extents, and are f32.
+    variance over dimensions [axis, rank); `scale` and `bias` have the shape of
+    these dimensions. `mean` and `inv_std = 1/sqrt(var + epsilon)` have the
+    shape of the first `axis` dimensions and are f32.
 
     (C1) `axis` lies in [0, rank).
     (C2) `scale` and `bias` have the normalized shape.
@@ -43,10 +43,11 @@ def Train_RmsNormOp : Train_InferredOp<"rms_norm", [
     Differentiable, Generated, Ranged, Normalizes, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Divide by the root mean square over the dimensions from `axis` on";
   let description = [{
-    `result = input * inv_rms * scale` with `inv_rms = 1/sqrt(mean(input^2) +
-    epsilon)` over dimensions [axis, rank); `scale` has their shape, `inv_rms`
-    the leading dimensions', [axis] extents, in f32.
-    Source: Zhang and Sennrich, Root Mean Square Layer Normalization, 2019.
+    `result = input * inv_rms * scale` with
+    `inv_rms = 1/sqrt(mean(input^2) + epsilon)` over dimensions [axis, rank);
+    `scale` has the shape of these dimensions, `inv_rms` that of the first
+    `axis` dimensions, in f32. Source: Zhang and Sennrich, Root Mean Square
+    Layer Normalization, 2019.
 
     (C1) `axis` lies in [0, rank).
     (C2) `scale` has the normalized shape.
@@ -76,10 +77,10 @@ def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
   let summary = "Batch normalization with given statistics";
   let description = [{
     `(input - mean) / sqrt(var + epsilon) * scale + bias`. In training form
-    (`train.batch_norm_training`) statistics come from the batch, and the
-    states that `mean` and `var` read become
-    `momentum * old + (1 - momentum) * batch`. Statistics that are constants or
-    states of kind `constant` are frozen: training normalizes by them as well.
+    (`train.batch_norm_training`) statistics come from the batch, and the states
+    that `mean` and `var` read become `momentum * old + (1 - momentum) * batch`.
+    Statistics that are constants or states of kind `constant` are frozen:
+    training uses them, too.
 
     (C1) `axis` lies in [0, rank), and scale, bias, mean and var have the extent
          of dimension `axis`.
@@ -131,8 +132,9 @@ class Train_SoftmaxLikeOp<string mnemonic, string what>
 def Train_SoftmaxOp : Train_SoftmaxLikeOp<"softmax", "exp(x - max) / sum along one dimension"> {
   let extraClassDeclaration = compatible # bounded;
   let description = [{
-    Rows that are minus infinity throughout become NaN, as ONNX and PyTorch have
-    it; with `zero_empty`, as attention has it for a query that sees no key, 0.
+    Fully masked rows (all -inf) become NaN, as in ONNX and PyTorch; with
+    `zero_empty` they become 0, as attention defines it for a query without
+    keys.
 
     (C1) `axis` lies in [0, rank).
   }];

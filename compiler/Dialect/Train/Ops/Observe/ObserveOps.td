@@ -1,7 +1,7 @@
-//===- ObserveOps.td - What a tensor holds, in numbers -----*- tablegen -*-===//
+//===- ObserveOps.td - Statistics of tensors ---------------*- tablegen -*-===//
 //
-// For diagnosis and profiles: these ops look at values that others compute and
-// change none. They come after precisions are settled, so they have no class.
+// For diagnosis and profiles: these ops read values without changing them. They are
+// added after the precision stage, so they have no precision class.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_OBSERVEOPS_TD
@@ -14,9 +14,10 @@ def Train_Observation : StaticShapeTensorOf<[F64]>;
 def Train_ObserveOp : Train_Op<"observe", [Pure, Kernel]> {
   let summary = "Count the kinds of values in a tensor";
   let description = [{
-    How many elements are NaN, infinite and zero, where the first that is not
-    finite stands, the largest and the smallest size but 0, and how many have each
-    exponent: what `observe` of kernels/catalog.def says.
+    Counts the elements that are NaN, infinite and zero, and those of each
+    exponent, and returns the position of the first element that is not finite,
+    and the largest and the smallest nonzero magnitude. kernels/catalog.def
+    (`observe`) describes the row.
 
     ```mlir
     %row = train.observe %x : (tensor<32x64xbf16>) -> tensor<80xf64>
@@ -33,9 +34,10 @@ def Train_ObserveOp : Train_Op<"observe", [Pure, Kernel]> {
 def Train_RoundingOp : Train_Op<"rounding", [Kernel, ComputesNoNumbers]> {
   let summary = "Estimate how rounding a tensor would change the loss";
   let description = [{
-    The sum of `gradient` times what rounding `value` to bf16, f16 and e4m3 would
-    change, in this order: what `rounding` of kernels/catalog.def says. Nobody
-    need use the result: a program that has the op is made to be looked at.
+    The sums of `gradient` times the change of `value` by rounding to bf16, f16
+    and e4m3, in this order; kernels/catalog.def (`rounding`) describes the row.
+    The op is not `Pure`, so that it stays if its result is unused: diagnosis
+    reads it.
 
     (C1) both operands have one shape.
     (C2) the result has 8 elements.
@@ -50,8 +52,8 @@ def Train_InjectOp : Train_Op<"inject", [
     Pure, Generated, ComputesNoNumbers, AllTypesMatch<["input", "result"]>]> {
   let summary = "Replace a tensor's value if this is the chosen place";
   let description = [{
-    `input`, but `fault` in every element if `place` is `index`. Tests choose at
-    run time which op of a program goes wrong.
+    Returns `input`, or `fault` in every element if `place` equals `index`. With
+    it, tests choose at run time which op of a program fails.
 
     ```mlir
     %y = train.inject %x, %place, %fault {index = 7 : i64}

@@ -1,9 +1,9 @@
 //===- OptimizerOps.td - Weight updates --------------------*- tablegen -*-===//
 //
-// All tensors of an update have one packed shape [rows, 1024]; scalars are
-// rank 0, but learning rates may differ by row: [rows, 1]. Everything is f32
-// (f64 in gradient checks) and pinned. Formulas are PyTorch's; attributes stand
-// for the decimal number they are written as.
+// All tensors of an update have one packed shape [rows, 1024]; scalars have rank 0,
+// except that learning rates may differ by row: [rows, 1]. Everything is f32 (f64 in
+// gradient checks) and pinned. Formulas are those of PyTorch; an attribute stands for
+// the decimal number as written.
 //
 // (C1) packed tensors have one shape (update_c1).
 // (C2) scalars have rank 0 (update_c2).
@@ -82,8 +82,9 @@ def Train_RateScheduleAttr : EnumAttr<Train_Dialect, Train_RateSchedule, "rate_s
 def Train_ScheduledRateOp : Train_UpdateOp<"scheduled_rate"> {
   let summary = "The learning rate of a step, computed in f64";
   let description = [{
-    `rate` b, after `step` s updates of `total` T. The first W of them warm up,
-    W being `warmup`, or that share of T where it is below 1:
+    The rate for `rate` b, after `step` s of `total` T updates. The first W
+    updates are warm-up; W is `warmup`, or that share of T if `warmup` is below
+    1:
 
     ```
     s < W:            b (s + 1) / (W + 1)
@@ -101,8 +102,8 @@ def Train_ScheduledRateOp : Train_UpdateOp<"scheduled_rate"> {
     ```
     with m the `minimum`: torch.optim.lr_scheduler's LinearLR(1 / (W + 1), 1, W),
     then LinearLR, CosineAnnealingLR, PolynomialLR, StepLR, ExponentialLR,
-    CosineAnnealingWarmRestarts; OneCycleLR with its defaults, but for momentum,
-    which stays as it is. NaN where T is needed and 0.
+    CosineAnnealingWarmRestarts; OneCycleLR with its defaults, except that
+    momentum stays constant. NaN if the schedule needs T and T is 0.
 
     (C1) numbers are finite; `warmup` and `minimum` are at least 0, the others
     positive; `factor` is at least 1.
@@ -136,16 +137,17 @@ def Train_GlobalNormOp : Train_UpdateOp<"global_norm"> {
 }
 
 def Train_ClipFactorOp : Train_UpdateOp<"clip_factor"> {
-  let summary = "min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_";
+  let summary = "min(1, max_norm / (norm + 1e-6)), as in torch.nn.utils.clip_grad_norm_";
   let description = "(C1) `max_norm` is positive.";
   let arguments = (ins Train_FloatTensor:$norm, F32Attr:$max_norm); // clip_factor_c1
   let results = (outs Train_FloatTensor:$result);
   let hasVerifier = 1;
 }
 
-// Micro-batches count by what their means divide by.
+// The losses and gradients of micro-batches are weighted by the divisors of their
+// means.
 def Train_LossShareOp : Train_UpdateOp<"loss_share"> {
-  let summary = "loss divisor / terms; 0, whatever the loss, where the divisor is 0";
+  let summary = "loss * divisor / terms; 0 for any loss if the divisor is 0";
   let description = "(C1) `terms` is positive.";
   let arguments = (ins Train_FloatTensor:$loss, Train_FloatTensor:$divisor, F64Attr:$terms); // loss_share_c1
   let results = (outs Train_FloatTensor:$result);
@@ -153,7 +155,7 @@ def Train_LossShareOp : Train_UpdateOp<"loss_share"> {
 }
 
 def Train_MeanFactorOp : Train_UpdateOp<"mean_factor"> {
-  let summary = "terms / divisor; 0 where the divisor is 0, so that nothing counted";
+  let summary = "terms / divisor; 0 if the divisor is 0 (no element counted)";
   let description = "(C1) `terms` is positive.";
   let arguments = (ins Train_FloatTensor:$divisor, F64Attr:$terms); // mean_factor_c1
   let results = (outs Train_FloatTensor:$result);

@@ -6,7 +6,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_DropoutOp : Train_InferredOp<"dropout", [
     Differentiable, Ranged, ElementByElement, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm"]>]> {
-  let summary = "Dropout as the model has it; the identity at inference";
+  let summary = "Dropout in inference form: the identity";
   let description = "(C1) `ratio` lies in [0, 1).";
   let arguments = (ins Train_FloatTensor:$input, F32Attr:$ratio); // dropout_c1
   let results = (outs Train_FloatTensor:$result);
@@ -41,13 +41,13 @@ def Train_RandomOp : Train_InferredOp<"random", [
   let summary = "Random numbers in [0, 1), or of the standard normal distribution";
   let description = [{
     Element i comes from Philox2x32-10 with counter (i, step) and the key of
-    `train.dropout_training`: in training the numbers follow from the seed, the
-    step, and the op: `key` is the two of them. Without a key they are those of seed
-    0 in step 0, the same at each call. A normal number is made of the two
-    words by Box and Muller's formula.
+    `train.dropout_training`: in training the numbers depend on the seed and the
+    step, which are the two operands of `key`, and on the op. Without a key they are
+    those of seed 0 and step 0, the same at each call. A normal number is computed
+    from the two words by the Box-Muller formula.
 
     (C1) the key is two operands of rank 0, or none.
-    (C2) `shape` is positive throughout.
+    (C2) all extents of `shape` are positive.
   }];
   let arguments = (ins Variadic<Train_IntTensor>:$key, // random_c1
                    DenseI64ArrayAttr:$shape,           // random_c2

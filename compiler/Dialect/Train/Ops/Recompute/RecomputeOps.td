@@ -1,4 +1,4 @@
-//===- RecomputeOps.td - Values that are made twice --------*- tablegen -*-===//
+//===- RecomputeOps.td - Values that are computed twice ----*- tablegen -*-===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_RECOMPUTEOPS_TD
 #define MPC_COMPILER_DIALECT_TRAIN_IR_RECOMPUTEOPS_TD
 
@@ -8,9 +8,9 @@ def Train_RematBarrierOp : Train_Op<"remat_barrier", [
     Pure, ViewOpInterface, AllTypesMatch<["value", "result"]>]> {
   let summary = "Rematerialisation barrier: a forward value for recomputed ops";
   let description = [{
-    The result is `value`, in its memory, but another value to every pass: what
-    is computed from it is not what was computed from `value`, so nothing
-    merges the two, and cannot run before `after` is there.
+    The result shares the memory of `value`, but is a different SSA value.
+    Passes therefore do not merge ops that use it with ops that use `value`, and
+    its users cannot run before `after` is computed.
   }];
   let arguments = (ins Train_Tensor:$value, Train_Tensor:$after);
   let results = (outs Train_Tensor:$result);

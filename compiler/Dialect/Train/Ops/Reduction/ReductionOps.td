@@ -8,9 +8,9 @@ class Train_ReduceOp<string mnemonic, string what, list<Trait> traits = []>
     : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated, Ranged])> {
   let summary = what;
   let description = [{
-    Sums in f32 in a fixed order, and the result, smaller than the operand, is
-    f32: a sum of f16 numbers may be none. Without `keepdims` the dimensions go
-    away.
+    Sums in f32 in a fixed order. The result is f32, since a sum of f16 numbers
+    may exceed f16; it is smaller than the operand, so this costs little.
+    Without `keepdims` the dimensions are removed.
 
     (C1) `axes` are distinct, sorted and in [0, rank).
   }];
@@ -30,8 +30,8 @@ def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions",
 def Train_ReduceMaxOp : Train_InferredOp<"reduce_max", [Differentiable, Generated, Ranged]> {
   let summary = "The largest element over dimensions; NaN if one is NaN";
   let description = [{
-    The gradient goes in equal parts to all elements that are the largest.
-    Without `keepdims` the dimensions go away.
+    The gradient is divided equally among all largest elements. Without
+    `keepdims` the dimensions are removed.
 
     (C1) `axes` are distinct, sorted and in [0, rank).
   }];

@@ -4,7 +4,7 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-// Shapes of results that attributes do not determine are given by the type.
+// Ops whose result shape is given by the type, not by attributes.
 class Train_ShapeOp<string mnemonic, list<Trait> traits = []>
     : Train_Op<mnemonic, !listconcat(traits, [
         Pure, DeclareOpInterfaceMethods<PrecisionOpInterface>,
@@ -12,7 +12,7 @@ class Train_ShapeOp<string mnemonic, list<Trait> traits = []>
 
 def Train_ReshapeOp : Train_ShapeOp<"reshape", [
     Differentiable, Generated, Ranged, Moves, ViewOpInterface]> {
-  let summary = "The same elements in row-major order under another shape";
+  let summary = "The same elements in row-major order in another shape";
   let description = [{
     Flatten, Squeeze and Unsqueeze are reshapes. Lowers to a view.
 
@@ -65,8 +65,9 @@ def Train_SliceOp : Train_ShapeOp<"slice", [
     Differentiable, Generated, Ranged, Moves, TakesApart]> {
   let summary = "A box of consecutive elements";
   let description = [{
-    The gradient is zero outside the box. Several slices of one tensor that part
-    one dimension become a `train.split`, whose gradient is written once.
+    The gradient is zero outside the box. Several slices that partition one
+    dimension of a tensor become a `train.split`, whose gradient is a single
+    concatenation.
 
     (C1) `offsets` has one entry per dimension; the box of the result's shape
          lies inside the operand.
@@ -83,8 +84,8 @@ def Train_SplitOp : Train_InferredOp<"split", [
   let summary = "Split a tensor along one dimension";
   let description = [{
     Result `i` has `sizes[i]` of the positions of dimension `axis`; together
-    they have all. The gradient is the concatenation of theirs. A part that
-    nobody uses costs nothing.
+    they cover the dimension. The gradient is the concatenation of the gradients
+    of the parts. An unused part costs nothing.
 
     (C1) `axis` lies in [0, rank); `sizes` are positive and add up to the
          extent of that dimension.

@@ -14,7 +14,7 @@ def Train_MaxPoolOp : Train_PoolOp<"max_pool", [Differentiable, Ranged]> {
   let summary = "Largest element of each window";
   let description = [{
     `indices` gives, for each result element, the row-major position of the
-    maximum inside its window (the first one of equals), for the gradient.
+    maximum inside its window (the first of equal ones), for the gradient.
 
     (C1) geometry as conv_c3; each pad is smaller than the window, and each
          window covers part of the image.
@@ -28,7 +28,7 @@ def Train_MaxPoolOp : Train_PoolOp<"max_pool", [Differentiable, Ranged]> {
 }
 
 def Train_MaxPoolGradOp : Train_PoolOp<"max_pool_grad"> {
-  let summary = "Gradient of max_pool: sends each element to its maximum";
+  let summary = "Gradient of max_pool: adds each element to the position of its maximum";
   let arguments = (ins Train_FloatTensor:$grad, Train_ByteTensor:$indices,
                    DenseI64ArrayAttr:$input_shape, DenseI64ArrayAttr:$kernel_shape,
                    DenseI64ArrayAttr:$strides, DenseI64ArrayAttr:$dilations,

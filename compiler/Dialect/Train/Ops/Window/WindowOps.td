@@ -4,15 +4,15 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-// What has no kernel of its own (windows in three dimensions, large ones, norms
-// over windows) is an unfold and a product or a reduction.
+// Windowed ops without a kernel of their own (three dimensions, large windows, norms
+// over windows) become an unfold and a product or a reduction.
 
 def Train_UnfoldOp : Train_InferredOp<"unfold", [Differentiable, Generated, Ranged]> {
   let summary = "The elements of each position of a sliding window";
   let description = [{
     `input` is [N, C, D..], the result [N, C, K.., P..] for a window of extents K
-    and its positions P; `padding` stands where it leaves the image. Attributes as
-    in `train.conv`.
+    and its positions P; `padding` is the value outside of the image. Attributes
+    as in `train.conv`.
 
     (C1) the image has rank 3 or more; geometry as conv_c3.
   }];
@@ -24,9 +24,9 @@ def Train_UnfoldOp : Train_InferredOp<"unfold", [Differentiable, Generated, Rang
 }
 
 def Train_FoldOp : Train_InferredOp<"fold", [Differentiable, Generated]> {
-  let summary = "The transpose of unfold: adds what the positions give an element";
+  let summary = "The transpose of unfold: adds up the elements of all positions";
   let description = [{
-    `input` is [N, C, K.., P..], the result the image of `image_shape`.
+    `input` is [N, C, K.., P..], the result an image of shape `image_shape`.
 
     (C1) `image_shape` unfolds to the shape of the input.
   }];
