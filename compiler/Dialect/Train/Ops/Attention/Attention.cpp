@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-/// Checks the operands that both ops have and gives the shape of the result.
+/// Checks the operands that both ops have and computes the shape of the result.
 template <typename Adaptor>
 static LogicalResult checkAttention(Adaptor op, const OpError &error,
                                     SmallVectorImpl<int64_t> &result) {
@@ -43,7 +43,7 @@ static SmallVector<int64_t> sumsShape(ArrayRef<int64_t> result) {
   return {2, result[0], result[1], result[2]};
 }
 
-/// Pairs of a query and a key that it sees, over all heads.
+/// The number of pairs of a query and a key that it attends to, over all heads.
 template <typename Op> static int64_t countPairs(Op op) {
   ArrayRef<int64_t> query = shapeOf(op.getQuery());
   int64_t rows = query[2], keys = shapeOf(op.getKey())[2];
@@ -54,7 +54,7 @@ template <typename Op> static int64_t countPairs(Op op) {
   return query[0] * query[1] * seen;
 }
 
-/// The catalog's attributes.
+/// The attributes of the catalog's kernel.
 template <typename Op> static SmallVector<int64_t> kernelAttributes(Op op) {
   return {op.getCausal(),
           int64_t(llvm::bit_cast<uint32_t>(op.getScale().convertToFloat()))};
@@ -124,7 +124,8 @@ static LogicalResult inferTypes(AttentionGradOp::Adaptor op,
 }
 MPC_INFER(AttentionGradOp, inferTypes)
 
-// Two products give scores and gradients of probabilities, three the results.
+// Two products compute scores and gradients of probabilities, three the
+// results.
 MPC_OP_FACTS(AttentionGradOp, Low,
              countPairs(*this) *
                  (6 * shapeOf(getQuery())[3] + 4 * shapeOf(getValue())[3] + 16),

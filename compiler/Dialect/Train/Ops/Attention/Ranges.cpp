@@ -6,7 +6,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-/// Shares of values, which add up to 1, or to 0 where a query sees no key.
+/// Weighted means of values; the weights add up to 1, or to 0 for a query
+/// without keys.
 void AttentionOp::inferRanges(Ranges operands, Results results) {
   const NumberRange &value = operands[2];
   NumberRange range =

@@ -29,7 +29,7 @@ struct Convolution {
 
 } // namespace
 
-/// Checks a convolution and gives the shape of its result.
+/// Checks a convolution and computes the shape of its result.
 static LogicalResult checkConvolution(const Convolution &conv,
                                       const OpError &error,
                                       SmallVectorImpl<int64_t> &result) {
@@ -58,7 +58,7 @@ static LogicalResult checkConvolution(const Convolution &conv,
   return success();
 }
 
-/// Checks the gradient that arrives at the result of `conv`.
+/// Checks the incoming gradient of the result of `conv`.
 static LogicalResult checkGradient(const Convolution &conv, Value grad,
                                    const OpError &error) {
   SmallVector<int64_t> expected;
@@ -67,7 +67,7 @@ static LogicalResult checkGradient(const Convolution &conv, Value grad,
   return checkShape("grad", grad, expected, error); // conv_c3
 }
 
-/// The catalog's attributes for convolutions.
+/// The attributes of the catalog's convolution kernels.
 static SmallVector<int64_t> kernelAttributes(bool channelsLast, int64_t group,
                                              const Window &window) {
   SmallVector<int64_t> attributes{channelsLast, group};

@@ -12,7 +12,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-/// The extents of one matrix of an operand, as the product sees it.
+/// The extents of one matrix of an operand, after transposition.
 static std::pair<int64_t, int64_t> matrixExtents(Type type, bool transposed) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(type).getShape();
   int64_t rows = shape[shape.size() - 2], columns = shape.back();
@@ -47,7 +47,8 @@ static constexpr StringLiteral kScaledMatmulKernel = "scaled_matmul";
 
 StringRef ScaledMatmulOp::getKernelName() { return kScaledMatmulKernel; }
 
-/// A product of matrices, or of many by one: row by row.
+/// Returns lhs if each row of the result depends only on the same row of lhs:
+/// if rhs is a single matrix, and dimension 0 of lhs is not summed over.
 template <typename OpTy> static Value rowsOperandOf(OpTy op) {
   bool mixes = op.getLhs().getType().getRank() == 2 && op.getTransposeLhs();
   return op.getRhs().getType().getRank() == 2 && !mixes ? op.getLhs() : Value();
@@ -186,7 +187,8 @@ LogicalResult ScaledMatmulOp::verify() {
 // Canonicalization
 //===----------------------------------------------------------------------===//
 
-/// What `operand` is the transpose of, matrix by matrix; null if it is none.
+/// The tensor that `operand` is a transpose of, matrix by matrix; null if it is
+/// not a transpose.
 static Value transposeOf(Value operand) {
   auto transpose = operand.getDefiningOp<TransposeOp>();
   if (!transpose || transpose.getInput().getType().getElementType() !=
@@ -203,7 +205,7 @@ static Value transposeOf(Value operand) {
 
 namespace {
 
-/// Products read their operands in either order: `x W'`, as linear layers are
+/// Products read transposed operands directly: `x W'`, as linear layers are
 /// exported, moves no weight.
 struct ReadTransposed : OpRewritePattern<MatmulOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -211,7 +213,9 @@ struct ReadTransposed : OpRewritePattern<MatmulOp> {
   LogicalResult matchAndRewrite(MatmulOp op,
                                 PatternRewriter &rewriter) const override {
     Value lhs = transposeOf(op.getLhs()), rhs = transposeOf(op.getRhs());
-    // The rows of all matrices on the left are those of one, unless transposed.
+    // Keeps a transposed batch on the left of a single matrix: only if it is
+    // not read transposed can its matrices be treated as the rows of one
+    // matrix.
     if (lhs && op.getLhs().getType().getRank() > 2 &&
         op.getRhs().getType().getRank() == 2)
       lhs = {};
@@ -252,7 +256,7 @@ struct Factor {
 
 } // namespace
 
-/// A product that is part of the gradient of `op`, and of its layer.
+/// Builds a product of the gradient of `op`, in the same layer.
 static Value multiply(OpBuilder &builder, MatmulOp op, Factor lhs, Factor rhs,
                       bool weightGradient) {
   auto flag = [&](bool set) {
@@ -263,7 +267,7 @@ static Value multiply(OpBuilder &builder, MatmulOp op, Factor lhs, Factor rhs,
                           flag(weightGradient), op.getLayerAttr());
 }
 
-/// All matrices of a batch below each other, as one.
+/// Stacks the rows of all matrices of a batch into one matrix.
 static Value stackMatrices(OpBuilder &builder, Location loc, Value batch) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(batch.getType()).getShape();
   int64_t rows = 1;
@@ -273,8 +277,8 @@ static Value stackMatrices(OpBuilder &builder, Location loc, Value batch) {
 }
 
 // With C = A B: dA = dC B' and dB = A' dC. For an operand that is stored
-// transposed the same product is built transposed. Only flags change: no
-// matrix is ever transposed in memory.
+// transposed, the transposed product is built. Only flags change: no matrix is
+// transposed in memory.
 LogicalResult MatmulOp::buildGradient(OpBuilder &builder,
                                       ValueRange resultGrads,
                                       ArrayRef<bool> needed,
@@ -297,8 +301,8 @@ LogicalResult MatmulOp::buildGradient(OpBuilder &builder,
   if (needed[1]) {
     bool isWeight = isParameter(getRhs());
     Value lhs = getLhs();
-    // One matrix for the whole batch: the sum over the batch is part of one
-    // product over all rows.
+    // rhs is one matrix for the whole batch: a single product over all rows
+    // includes the sum over the batch.
     if (getRhs().getType().getRank() == 2 && !transposeLhs) {
       lhs = stackMatrices(builder, loc, lhs);
       grad = stackMatrices(builder, loc, grad);

@@ -9,8 +9,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-/// The range of sums of `count` products. What a row adds up to bounds them, as
-/// does its norm, by Cauchy and Schwarz.
+/// The range of sums of `count` products. The row sums and row norms
+/// (Cauchy-Schwarz) of lhs give bounds, too.
 static NumberRange contracted(double count, const NumberRange &lhs,
                               const NumberRange &rhs, bool hasRows) {
   NumberRange product = amp::productOf(lhs, rhs);
@@ -39,7 +39,7 @@ void ConvOp::inferRanges(Ranges operands, Results results) {
   double count = 1; // Elements of the weight, [O, C/group, K..].
   for (int64_t extent : shapeOf(getWeight()).drop_front())
     count *= extent;
-  // Zeros at the borders.
+  // Includes the zeros of the padding.
   results[0] = contracted(count, orZero(operands[0]), operands[1], false);
   if (getBias())
     results[0] = amp::sumOf(results[0], operands[2]);

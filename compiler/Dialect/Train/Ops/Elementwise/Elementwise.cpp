@@ -50,15 +50,15 @@ static bool isFloat(Value tensor) {
   return isa<FloatType>(getElementTypeOrSelf(tensor.getType()));
 }
 
-/// Scalars that the model states (epsilons, factors) are read once per kernel:
+/// Scalar constants of the model (epsilons, factors) are read once per kernel:
 /// rounding them would cost accuracy and save nothing.
 static bool isScalarConstant(Value value) {
   return value.getDefiningOp<ConstantOp>() && countElements(value) == 1;
 }
 
-/// Follow in a type that reaches as far as f32. A square leaves f16 from 256
-/// on, a reciprocal below 1.5e-5: there, what a model writes out as a norm or a
-/// power is as sensitive as its parts.
+/// Follow in a type with the range of f32, Sensitive in f16: there a square
+/// overflows from 256 on, a reciprocal below 1.5e-5, and norms and powers that
+/// a model writes out are made of these.
 static amp::PrecisionClass followIfInRange(FloatType low) {
   using llvm::APFloat;
   bool reaches =
@@ -307,7 +307,7 @@ MPC_PIN_CONSTANTS(MinimumOp)
 // Folding
 //===----------------------------------------------------------------------===//
 
-/// Constants of more elements are computed at run time.
+/// Larger constants are computed at run time.
 static constexpr int64_t kMaxFolded = 4096;
 
 /// Returns true if all elements of the constant are `value`, sign included.
@@ -322,8 +322,8 @@ static bool isSplatOf(Attribute constant, double value) {
   return !lossy && splat.bitwiseIsEqual(wanted);
 }
 
-/// Element `index` of a constant as the elements of `shape`, to which it
-/// broadcasts, are counted.
+/// The index in a constant of element `index` of `shape`, to which the constant
+/// broadcasts.
 static int64_t broadcastIndex(int64_t index, ArrayRef<int64_t> shape,
                               ArrayRef<int64_t> operand) {
   int64_t result = 0, stride = 1;
@@ -337,8 +337,8 @@ static int64_t broadcastIndex(int64_t index, ArrayRef<int64_t> shape,
   return result;
 }
 
-/// Computes a small constant. Arithmetic in f64 rounded once gives for + - * /
-/// the correctly rounded result of every narrower type.
+/// Folds an op on small constants. For + - * /, computing in f64 and rounding
+/// once gives the correctly rounded result in every narrower type.
 static Attribute foldConstants(Operation *op, ArrayRef<Attribute> operands,
                                function_ref<double(double, double)> compute) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
@@ -368,7 +368,7 @@ static Attribute foldConstants(Operation *op, ArrayRef<Attribute> operands,
   return DenseElementsAttr::get(type, values);
 }
 
-// x + 0 is not x for x = -0, so only the zero that changes nothing folds.
+// x + 0 is not x for x = -0, so only x + (-0) folds.
 OpFoldResult AddOp::fold(FoldAdaptor adaptor) {
   if (isSplatOf(adaptor.getRhs(), -0.0) && getLhs().getType() == getType())
     return getLhs();
@@ -398,14 +398,14 @@ OpFoldResult DivOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult CastOp::fold(FoldAdaptor) {
-  // Nothing happens between a type and itself.
+  // A cast to the same type is the identity.
   if (getInput().getType() == getType())
     return getInput();
   return nullptr;
 }
 
 OpFoldResult StopGradientOp::fold(FoldAdaptor) {
-  // A gradient that is stopped once is stopped.
+  // A second stop_gradient is redundant.
   return getInput().getDefiningOp<StopGradientOp>() ? getInput() : Value();
 }
 
@@ -462,7 +462,7 @@ LogicalResult SubOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
     if (needed[index])
       operandGrads[index] =
           sumToShape(builder, loc, resultGrads[0], shapeOf(operand));
-  // Negated after the sum, where there is less to negate.
+  // Negates after the sum, which has fewer elements.
   if (needed[1])
     operandGrads[1] = NegOp::create(builder, loc, operandGrads[1]);
   return success();
@@ -506,7 +506,8 @@ LogicalResult NegOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   return success();
 }
 
-// The gradient is computed from the output, which the next op keeps anyway.
+// The gradient is computed from the output, which the next op usually keeps
+// anyway.
 LogicalResult ReluOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                     ArrayRef<bool> needed,
                                     MutableArrayRef<Value> operandGrads) {
@@ -529,8 +530,9 @@ LogicalResult ReluGradOp::buildGradient(OpBuilder &builder,
   return success();
 }
 
-/// The gradient of a maximum or minimum at `operand`: all of it where that is
-/// the result alone, half where the other one is too. NaN counts as both.
+/// The gradient of a maximum or minimum with respect to `operand`: the whole
+/// gradient where only `operand` is the result, half of it where both are. NaN
+/// counts as equal.
 static Value extremeGradient(OpBuilder &builder, Location loc, Value grad,
                              Value operand, Value other, bool isMaximum) {
   Value low = isMaximum ? operand : other, high = isMaximum ? other : operand;
@@ -649,7 +651,7 @@ void StopGradientOp::replaceByInferenceForm(RewriterBase &rewriter) {
 // Lowering
 //===----------------------------------------------------------------------===//
 
-/// False if one is NaN; integers have signs.
+/// False if one is NaN; integers are signed.
 static Value compareScalars(ScalarMath &m, Comparison comparison, Value a,
                             Value b) {
   bool isFloat = isa<FloatType>(a.getType());
@@ -697,7 +699,7 @@ MPC_LOWER(XorOp, m.oneOf(x[0], x[1]))
 MPC_LOWER(NotOp, m.oneOf(x[0], m.trueLike(x[0])))
 #undef MPC_LOWER
 
-/// ONNX Cast of one scalar; floats come and go in the compute type.
+/// ONNX Cast of one scalar; float operands and results are in the compute type.
 static Value convertScalar(OpBuilder &builder, Location loc, Value x, Type to) {
   Type from = x.getType();
   if (isa<FloatType>(from) && isa<FloatType>(to))
@@ -745,7 +747,7 @@ LogicalResult RoundToOp::lowerToLinalg(OpBuilder &builder,
       builder, getLoc(), getType(), getInput(),
       [&](OpBuilder &inner, Location loc, ValueRange x) -> SmallVector<Value> {
         Type compute = x[0].getType(), f32 = inner.getF32Type();
-        // By way of f32, for which machines have an instruction.
+        // Goes through f32, from which hardware has a conversion instruction.
         Value value = x[0];
         if (compute != f32)
           value = arith::TruncFOp::create(inner, loc, f32, value);

@@ -39,7 +39,7 @@ static LogicalResult inferTypes(IntegerOp::Adaptor op, const OpError &error,
 }
 MPC_INFER(IntegerOp, inferTypes)
 
-/// No division by zero is ever made, nor that of the least integer by -1.
+/// Never divides by zero, nor the smallest integer by -1.
 static Value divide(ElementBody &m, OpBuilder &builder, Location loc,
                     IntegerOperation operation, Value a, Value b) {
   Value zero = m.integer(0, a), one = m.integer(1, a);
@@ -53,7 +53,7 @@ static Value divide(ElementBody &m, OpBuilder &builder, Location loc,
   }
   Value rest = arith::RemSIOp::create(builder, loc, a, divisor);
   if (operation == IntegerOperation::Mod) {
-    // The sign of b.
+    // Gives the result the sign of b.
     Value differs =
         m.isLess(arith::XOrIOp::create(builder, loc, rest, divisor), zero);
     Value wraps =
@@ -130,7 +130,8 @@ MPC_INFER(ReduceByOp, inferTypes)
 
 namespace {
 
-/// The elements of a box of dimensions, in order.
+/// Iterates over the elements of the reduced dimensions `axes`, in row-major
+/// order.
 struct Box {
   ArrayRef<int64_t> shape, axes;
 
@@ -140,7 +141,8 @@ struct Box {
       count *= shape[axis];
     return count;
   }
-  /// Places of element `turn`; in other dimensions those of `others`, in order.
+  /// The places of element `turn` in the reduced dimensions; in the other
+  /// dimensions, those of `others`, in order.
   Values placesAt(ElementBody &body, Value turn, ValueRange others) const {
     Values places(shape.size());
     for (int64_t axis : llvm::reverse(axes)) {

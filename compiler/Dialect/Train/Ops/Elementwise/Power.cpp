@@ -18,7 +18,7 @@ MPC_OP_FACTS(
     PowOp, Sensitive, 30 * countElements(getResult()),
     "powers overflow 16 bit, and rounding the exponent changes the function")
 
-/// e^(y log |x|), with the sign that a negative x and an odd y give.
+/// e^(y log |x|), negated for a negative x and an odd y.
 static Value power(ScalarMath &m, Value x, Value y) {
   Value zero = m.constant(0, x), one = m.constant(1, x);
   Value result = m.exp(m.mul(y, emitLog(m, m.abs(x))));
@@ -27,7 +27,7 @@ static Value power(ScalarMath &m, Value x, Value y) {
   Value isWhole = m.compare(Predicate::OEQ, m.floor(y), y);
   Value isEven = m.compare(Predicate::OEQ, m.floor(half), half);
   Value isBelow = m.compare(Predicate::OLT, x, zero);
-  // -0 is negative, too: its reciprocal is.
+  // -0 counts as negative: its reciprocal is -inf.
   Value isNegative =
       m.eitherOf(isBelow, m.compare(Predicate::OLT, m.div(one, x), zero));
   Value odd = m.select(isWhole, m.select(isEven, result, m.neg(result)),

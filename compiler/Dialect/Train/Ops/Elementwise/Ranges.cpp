@@ -11,7 +11,7 @@ using namespace mpc::train;
 
 void AddOp::inferRanges(Ranges operands, Results results) {
   results[0] = amp::sumOf(operands[0], operands[1]);
-  // Where neither is repeated, norms of rows add up.
+  // Without broadcasting, norms of rows add up.
   if (getLhs().getType() == getType() && getRhs().getType() == getType()) {
     results[0].rowSum = kRounding * (operands[0].rowSum + operands[1].rowSum);
     results[0].rowNorm =
@@ -36,7 +36,7 @@ void DivOp::inferRanges(Ranges operands, Results results) {
   results[0] = amp::quotientOf(operands[0], operands[1]);
 }
 
-/// Bounds of what is infinite, too.
+/// Bounds that include infinities.
 static double lowOf(const NumberRange &range) {
   return range.mayBeInfinite ? -kInfinity : range.low;
 }
@@ -114,7 +114,7 @@ void RoundToOp::inferRanges(Ranges operands, Results results) {
   auto type = cast<FloatType>(getTo());
   results[0] = operands[0].withoutRows();
   results[0].mayBeInfinite |= operands[0].most() > amp::largestOf(type);
-  // Small numbers become 0, or the next one that there is.
+  // Small numbers are rounded to 0 or to the next number of the type.
   double small = amp::smallestNormalOf(type);
   results[0] = amp::hullOf(
       results[0], NumberRange::within(operands[0].low < 0 ? -small : 0,

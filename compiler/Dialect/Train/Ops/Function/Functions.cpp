@@ -31,7 +31,7 @@ static Value isBelow(ScalarMath &m, Value x, double bound) {
   return m.compare(Predicate::OLT, x, m.constant(bound, x));
 }
 
-/// `positive` for x of at least 0, else its negative.
+/// `positive` if x is at least 0, else its negative.
 static Value withSignOf(ScalarMath &m, Value x, Value positive) {
   return m.select(isBelow(m, x, 0), m.neg(positive), positive);
 }
@@ -48,8 +48,8 @@ static Value sigmoid(ScalarMath &m, Value x) {
   return m.div(m.select(isBelow(m, x, 0), z, one), m.add(one, z));
 }
 
-/// The vectorized logarithm takes subnormal numbers for the smallest normal
-/// one.
+/// Scales subnormal numbers: the vectorized logarithm treats them as the
+/// smallest normal number.
 Value mpc::train::emitLog(ScalarMath &m, Value x) {
   Value tiny = isBelow(m, x, 0x1p-126);
   Value scaled = m.mul(x, m.constant(0x1p24, x));
@@ -73,7 +73,8 @@ static Value oneMinusSquare(ScalarMath &m, Value x) {
   return m.mul(m.sub(one, x), m.add(one, x));
 }
 
-/// The halves of e^|x| and of its reciprocal; e^|x| alone overflows before.
+/// Halves of e^|x| and of its reciprocal, which do not overflow before the
+/// result does; e^|x| does.
 struct Halves {
   Value growing, falling;
 };
@@ -99,7 +100,7 @@ static Value cosh(ScalarMath &m, Value x) {
   return m.add(halves.growing, halves.falling);
 }
 
-/// Where x^2 + 1 is x^2, and 2x may overflow, log(2x) is asinh and acosh.
+/// Above this bound asinh and acosh are log(2x): x^2 + 1 rounds to x^2.
 static constexpr double largeArea = 1e9;
 
 static Value logTwice(ScalarMath &m, Value x) {
@@ -118,13 +119,13 @@ static Value asinh(ScalarMath &m, Value x) {
 
 static Value acosh(ScalarMath &m, Value x) {
   Value above = m.sub(x, m.constant(1, x));
-  Value root = // NaN where x is below 1, -1 too.
+  Value root = // NaN if x is below 1, also for -1.
       m.mul(m.sqrt(above), m.sqrt(m.add(above, m.constant(2, x))));
   return m.select(isAbove(m, x, largeArea), logTwice(m, x),
                   m.log1p(m.add(above, root)));
 }
 
-/// 1 / sqrt(x^2 + 1) or 1 / sqrt(x^2 - 1); x^2 alone overflows before.
+/// 1 / sqrt(x^2 + 1) or 1 / sqrt(x^2 - 1), also where x^2 overflows.
 static Value reciprocalRoot(ScalarMath &m, Value x, Value square) {
   Value magnitude = m.abs(x);
   return reciprocal(
@@ -158,14 +159,14 @@ static Value mishDerivative(ScalarMath &m, Value x) {
 }
 
 static Value siluDerivative(ScalarMath &m, Value x, double alpha) {
-  // 0 times what is infinite would be NaN.
+  // Bounded, because 0 times infinity would be NaN.
   Value scaled = clip(m, m.mul(m.constant(alpha, x), x), -1e30, 1e30);
   Value s = sigmoid(m, scaled);
   Value rest = m.sub(m.constant(1, x), s);
   return m.mul(s, m.add(m.constant(1, x), m.mul(scaled, rest)));
 }
 
-/// 1 where `low` < x < `high`, or at the bounds too, else 0.
+/// 1 where `low` < x < `high`, with `withBounds` also at the bounds, else 0.
 static Value between(ScalarMath &m, Value x, double low, double high,
                      bool withBounds) {
   Value one = m.constant(1, x), zero = m.constant(0, x);
@@ -237,9 +238,9 @@ static constexpr auto kSensitive = PrecisionClass::Sensitive;
 static constexpr auto kInput = Function::Input;
 static constexpr auto kOutput = Function::Output;
 
-// Name, class and reason, bounded, operations there and back; the formula of
-// the input x; what the derivative is of, and its formula of that, also x;
-// whether it is a choice.
+// Name, class and reason, bounded, operations forward and backward; the formula
+// of the input x; the value that the derivative is computed from, and its
+// formula of that value, also called x; whether it is a choice.
 static const Function functions[] = {
     {"exp", kSensitive, "e^x leaves f16 from 11.1 on", false, 10, 1,
      MPC_FORMULA(m.exp(x)), kOutput, MPC_FORMULA(x)},

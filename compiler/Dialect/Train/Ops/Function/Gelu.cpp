@@ -56,7 +56,7 @@ LogicalResult GeluGradOp::buildGradient(OpBuilder &builder,
 // Formulas
 //===----------------------------------------------------------------------===//
 
-// Numbers of both forms of gelu.
+// Constants of both forms of gelu.
 static constexpr double rsqrt2 = M_SQRT1_2;
 static constexpr double sqrt2OverPi = M_2_SQRTPI * M_SQRT1_2;
 static const double log2Rsqrt2Pi = std::log2(sqrt2OverPi / 2);
@@ -84,8 +84,8 @@ static Value geluDerivative(ScalarMath &m, Value x, bool approximate) {
   Value slope;
   if (approximate) { // factor' = 2 factor (1 - factor) inner'
     Value one = m.constant(1, x);
-    // Where the factor is 0 or 1 and the square may be infinite, its product
-    // with 0 is still 0.
+    // Bounds the square: where the factor is 0 or 1, an infinite square times 0
+    // would be NaN.
     Value most = m.constant(1e30, x);
     Value isMore = m.compare(arith::CmpFPredicate::OLT, most, square);
     square = m.select(isMore, most, square);

@@ -1,7 +1,8 @@
 //===- Ranges.cpp - What functions of one number can be -------------------===//
 //
-// A function that never falls needs its formula alone; others say what they
-// are at worst. Nothing is known of a function without a row here.
+// A monotonically increasing function needs only its formula; others have a
+// function that computes bounds. Nothing is known about the results of a
+// function without a row here.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +25,8 @@ struct FunctionRange {
   using Range = NumberRange (*)(const NumberRange &, Parameters);
 
   StringLiteral name;
-  bool isExact;  ///< Bounds hold for what is computed, to the last place.
-  Rising rising; ///< Null where there is a range.
+  bool isExact;  ///< Bounds hold exactly, without allowance for rounding.
+  Rising rising; ///< Null if `range` is set.
   Range range = nullptr;
 };
 
@@ -35,7 +36,7 @@ static double softplus(double x) {
   return x > 40 ? x : std::log1p(std::exp(x));
 }
 
-/// Never above 1: the divisor is not below the dividend.
+/// Never above 1: the divisor is not less than the dividend.
 static NumberRange sigmoidRange(const NumberRange &x, Parameters) {
   NumberRange range = amp::computedIn(
       amp::risingOf(x, [](double at) { return 1 / (1 + std::exp(-at)); }));
@@ -43,14 +44,14 @@ static NumberRange sigmoidRange(const NumberRange &x, Parameters) {
   return range;
 }
 
-/// x times what rises from 0 to 1: `least` where that falls lowest, x at most.
-/// Infinity times 0 is NaN.
+/// x times a function that rises from 0 to 1: at least `least`, the minimum,
+/// and at most x. NaN for infinity times 0.
 static NumberRange gatedRange(const NumberRange &x, double least) {
   return NumberRange::within(std::max(std::min(x.low, 0.0), least),
                              std::max(x.high, 0.0), x);
 }
 
-/// The range of a function whose operand has to lie in [low, high].
+/// The range of an increasing function whose operand must lie in [low, high].
 static NumberRange inDomain(const NumberRange &x, double low, double high,
                             double (*rising)(double)) {
   NumberRange range = amp::risingOf(
@@ -59,7 +60,7 @@ static NumberRange inDomain(const NumberRange &x, double low, double high,
   return range;
 }
 
-/// The range of a function of an angle; infinite angles have none.
+/// The range of a sine or cosine; NaN for an infinite angle.
 static NumberRange waveRange(const NumberRange &x, Parameters) {
   NumberRange range = NumberRange::within(-1, 1);
   range.mayBeNan = !x.isFinite();

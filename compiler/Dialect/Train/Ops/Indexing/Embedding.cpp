@@ -71,7 +71,7 @@ EmbeddingGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
     return success();
   Location loc = gradientLoc(getLoc());
   Value rows = EmbeddingOp::create(builder, loc, resultGrads[0], getIndices());
-  // What an index out of range gives was passed over.
+  // Rows of an index out of range were skipped: their gradient is 0.
   Value zero = createScalarLike(builder, loc, rows, 0.0);
   auto limit = [&](int64_t value) -> Value {
     Type element = elementOf(getIndices());

@@ -12,7 +12,7 @@ static MaybeRange rangeIf(bool isIndex, IndexRange range) {
   return isIndex ? MaybeRange(range) : std::nullopt;
 }
 
-/// Rows of a table, counted from either end.
+/// The indices of the rows of a table, counted from either end.
 static IndexRange rows(int64_t count) { return {-count, count, std::nullopt}; }
 
 static int64_t extentOf(Value tensor, unsigned dim) {
@@ -74,7 +74,7 @@ MaybeRange NllLossGradOp::getIndexRange(unsigned operand) {
   return rangeIf(operand == 2, classesOf(*this));
 }
 
-// A label that is no class is not correct.
+// An invalid label is never correct, so there are no limits.
 MaybeRange IsCorrectOp::getIndexRange(unsigned operand) {
   return rangeIf(operand == 1, {});
 }

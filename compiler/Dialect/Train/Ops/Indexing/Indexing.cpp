@@ -16,7 +16,7 @@ using namespace mpc::train;
 
 using Values = ElementBody::Values;
 
-/// No index of any table.
+/// Out of range for every table.
 static constexpr int64_t kNowhere = std::numeric_limits<int64_t>::min();
 
 MPC_OP_FACTS(FlatIndexOp, Sensitive, 0, "computes with integers alone")
@@ -27,7 +27,7 @@ static Type i64Tensor(ArrayRef<int64_t> shape, Value like) {
   return RankedTensorType::get(shape, IntegerType::get(like.getContext(), 64));
 }
 
-/// Places in each dimension of the result, from `first` on.
+/// The positions in dimensions [first, end) of the result.
 static Values positions(ElementBody &body, int64_t first, int64_t end) {
   Values places;
   for (int64_t dim = first; dim < end; ++dim)
@@ -35,7 +35,7 @@ static Values positions(ElementBody &body, int64_t first, int64_t end) {
   return places;
 }
 
-/// `index` as a place in a dimension of `extent`, and whether it is one.
+/// `index` as a place in a dimension of `extent`, and whether it is in range.
 static std::pair<Value, Value> placeOf(ElementBody &body, Value index,
                                        int64_t extent) {
   Value place = body.toPlace(index);

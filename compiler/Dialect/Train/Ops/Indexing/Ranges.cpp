@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-// Rows of a table; of floats an index out of range gives NaN.
+// Rows of a table; for floats an index out of range gives NaN.
 void GatherOp::inferRanges(Ranges operands, Results results) {
   results[0] = orZero(operands[0]).withoutRows();
   results[0].mayBeNan = true;
@@ -19,7 +19,8 @@ void EmbeddingOp::inferRanges(Ranges operands, Results results) {
   results[0].mayBeNan = true;
 }
 
-/// Without weights elements are moved, with them added up by constants.
+/// Without weights the op moves or adds elements; with weights it computes
+/// weighted sums.
 void ResampleOp::inferRanges(Ranges operands, Results results) {
   if (!getWeights()) {
     results[0] = orZero(operands[0]).withoutRows();

@@ -12,7 +12,7 @@ using namespace mpc::train;
 
 using Values = ElementBody::Values;
 
-/// Elements that an element of the result is the sum of.
+/// The number of elements that are added up for one element of the result.
 static int64_t countTaps(ResampleOp op) { return shapeOf(op.getPlaces())[1]; }
 
 static bool isMove(ResampleOp op) {
@@ -51,7 +51,7 @@ static LogicalResult inferTypes(ResampleOp::Adaptor op, const OpError &error,
 }
 MPC_INFER(ResampleOp, inferTypes)
 
-/// The elements of a constant operand; null of any other.
+/// The elements of a constant operand; null for any other.
 static DenseElementsAttr constantOf(Value value) {
   auto constant = value.getDefiningOp<ConstantOp>();
   return constant ? dyn_cast<DenseElementsAttr>(constant.getValue())
@@ -60,7 +60,7 @@ static DenseElementsAttr constantOf(Value value) {
 
 LogicalResult ResampleOp::verify() {
   DenseElementsAttr places = constantOf(getPlaces());
-  // What inference is about to say.
+  // Type inference reports these errors.
   ArrayRef<int64_t> shape = shapeOf(getInput());
   if (getAxis() >= shape.size() || shapeOf(getPlaces()).size() != 2)
     return success();
@@ -80,7 +80,8 @@ LogicalResult ResampleOp::verify() {
   return success();
 }
 
-/// Each element gets from where it went: the table of the transposed sum.
+/// Each element gathers from the results that it went into: builds the table of
+/// the transposed sum.
 LogicalResult ResampleOp::buildGradient(OpBuilder &builder,
                                         ValueRange resultGrads,
                                         ArrayRef<bool> needed,

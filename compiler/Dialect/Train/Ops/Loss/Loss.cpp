@@ -1,9 +1,9 @@
 //===- Loss.cpp - Losses --------------------------------------------------===//
 //
-// A label picks its class by comparing positions, not by an index: the pick
-// then fuses with the row's other reductions, and no label can read outside
-// of its row. A label that is no class gives NaN, in the loss and in the
-// gradient of its row, once per row.
+// A label selects its class by comparing positions instead of indexing: the
+// selection fuses with the other reductions of the row, and no label can read
+// outside of its row. An invalid label makes the loss and the gradient of its
+// row NaN; this is checked once per row.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,7 +41,7 @@ MPC_OP_FACTS(IsCorrectOp, Sensitive, 2 * countElements(getLogits()),
 MPC_OP_FACTS(IsCountedOp, Sensitive, countElements(getLabels()),
              "weights of the loss")
 
-// Labels, targets and class weights are data of the loss.
+// Labels, targets and class weights are pinned.
 bool SoftmaxCrossEntropyOp::isOperandPinned(unsigned index) {
   return index > 0;
 }
@@ -239,7 +239,7 @@ ElementLossOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
 // Batches
 //===----------------------------------------------------------------------===//
 
-/// The sum over labels of how much each counts; null if each counts once.
+/// The sum of the weights of all labels; null if each weight is 1.
 template <typename Op>
 static Value buildClassDivisor(Op op, OpBuilder &builder) {
   if (!op.isWeighted())
@@ -285,8 +285,8 @@ MPC_BATCH_LOSS(ElementLossOp, getPrediction(), false, nullptr)
 
 namespace {
 
-/// Builds the steps of one loss op over the shape of its scores. "Row" is what
-/// one label belongs to.
+/// Builds the steps of one loss op over the shape of its scores. A row is the
+/// scores that one label belongs to.
 class ClassLoss {
 public:
   template <typename Op>
@@ -303,31 +303,30 @@ public:
 
   Indexed row(Value value) const { return {value, labels.dims}; }
 
-  /// How far what is expected of each row, from `scores`, lies below `from`,
-  /// one number a row, or null for 0: the label's score, or with smoothing its
-  /// share and the mean of all.
+  /// `from` (one number per row, or null for 0) minus the expected score of
+  /// each row: the score of the label, or with smoothing the weighted mean of
+  /// it and the mean of all scores.
   Value emitShortfall(Value from);
-  /// `value` of a row, but 0 where its label is ignored, and NaN where it is no
-  /// class.
+  /// `value` of a row, but 0 if its label is ignored, and NaN if it is invalid.
   Value checkLabel(Scalars s, Value value, Value label) const;
-  /// What is expected of the class that is computed, times `factor`.
+  /// The target probability of the current class, times `factor`.
   Value expected(Scalars s, Value label, Value factor);
   /// The class weight of each row, 0 if its label is ignored. Null without
   /// class weights.
   Value emitWeights();
-  /// What the mean divides by, from `emitWeights`. Null if that is the number
-  /// of rows.
+  /// The divisor of the mean, from `emitWeights`. Null if it is the number of
+  /// rows.
   Value emitDivisor(Value weights);
   /// The loss from the loss of each row.
   Value emitReduced(Value losses, Type type);
-  /// What the gradient of each row is multiplied by.
+  /// The factor of the gradient of each row.
   Value emitRowFactors(Value grad);
 
   Emitter emit;
   Indexed scores, labels;
 
 private:
-  /// What is expected of a class that is not the label.
+  /// The target probability of a class that is not the label.
   double elsewhere() const { return smoothing / emit.count({kClassDim}); }
 
   int64_t classes;
@@ -339,20 +338,20 @@ private:
 
 } // namespace
 
-/// True where the label is `ignored`; null if it never is.
+/// True if the label is `ignored`; null if it can never be.
 static Value isIgnored(Scalars s, Value label, std::optional<int64_t> ignored) {
   Value index = ignored ? s.integer(*ignored, label) : Value();
   return index ? s.equal(label, index) : Value();
 }
 
-/// `value`, but 0 where the label is ignored.
+/// `value`, but 0 if the label is ignored.
 static Value zeroIfIgnored(Scalars s, Value value, Value label,
                            std::optional<int64_t> ignored) {
   Value condition = isIgnored(s, label, ignored);
   return condition ? s.select(condition, s.constant(0, value), value) : value;
 }
 
-/// The class weight of each label, 0 where it is ignored.
+/// The class weight of each label, 0 if it is ignored.
 static Value emitLabelWeights(Emitter &emit, const Indexed &labels,
                               Value weight, std::optional<int64_t> ignored) {
   return emit.sum(kClassDim, {labels, {weight, {kClassDim}}},
@@ -396,7 +395,7 @@ Value ClassLoss::expected(Scalars s, Value label, Value factor) {
 Value ClassLoss::checkLabel(Scalars s, Value value, Value label) const {
   Value isClass = s.isWithin(classes, label);
   value = s.select(isClass, value, s.constant(NAN, value));
-  // Last: the label that is ignored need not be a class.
+  // This comes last: the ignored label may be an invalid class.
   return zeroIfIgnored(s, value, label, ignored);
 }
 
@@ -425,7 +424,7 @@ Value ClassLoss::emitReduced(Value losses, Type type) {
     operands.push_back(weights);
   losses = emit.combine(operands, [&](Scalars s, ValueRange v) {
     Value own = weights ? s.mul(v[0], v[2]) : v[0];
-    // Not by the weight alone: 0 * inf is NaN.
+    // A weight of 0 does not suffice: 0 * inf is NaN.
     return checkLabel(s, own, v[1]);
   });
   if (reduction == LossReduction::None)
@@ -461,12 +460,14 @@ Value ClassLoss::emitRowFactors(Value grad) {
     if (isMean)
       factor = s.div(factor, divisor ? v[2] : s.constant(count, factor));
     if (weights) {
-      // Not by the product alone: if all weights are 0, so is the divisor.
+      // The product alone does not suffice: if all weights are 0, so is the
+      // divisor.
       Value zero = s.constant(0, v.back());
       factor = s.select(s.equal(v.back(), zero), s.constant(0, factor),
                         s.mul(factor, v.back()));
     }
-    // Not by the weight alone: if all labels are ignored, the divisor is 0.
+    // A weight of 0 does not suffice: if all labels are ignored, the divisor is
+    // 0.
     return checkLabel(s, factor, v[0]);
   });
 }
@@ -490,7 +491,7 @@ SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder,
   return success();
 }
 
-/// factor * (softmax - what is expected), with the factor divided by the
+/// factor * (softmax - target probability), with the factor divided by the
 /// softmax's sum once per row.
 LogicalResult
 SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
@@ -603,7 +604,7 @@ static Value emitElementLoss(Scalars s, ElementLoss kind, Value prediction,
   case ElementLoss::MeanAbsoluteError:
     return s.abs(difference);
   case ElementLoss::BinaryCrossEntropyWithLogits: {
-    // max(x, 0) - x t, without the difference of what may be large and alike.
+    // max(x, 0) - x t, without a difference of large similar numbers.
     Value zero = s.constant(0, prediction);
     Value above = s.compare(arith::CmpFPredicate::OGT, prediction, zero);
     Value side = s.select(above, s.constant(1, prediction), zero);
@@ -614,7 +615,7 @@ static Value emitElementLoss(Scalars s, ElementLoss kind, Value prediction,
   llvm_unreachable("unknown element loss");
 }
 
-/// The derivative of the loss of one element in the prediction.
+/// The derivative of the loss of one element with respect to the prediction.
 static Value emitElementSlope(Scalars s, ElementLoss kind, Value prediction,
                               Value target) {
   Value difference = s.sub(prediction, target);

@@ -1,10 +1,11 @@
 //===- LossGradients.cpp - Gradients of the gradients of losses -----------===//
 //
-// What a penalty of a gradient needs. All of these are linear in `grad`: their
-// gradient with respect to it is their value for a grad of ones, weighed by the
-// gradient that arrives and summed over what belongs to one element of it.
-// Losses element by element are made of an output behind all gradients that a
-// model takes itself; theirs have none.
+// Gradients of loss gradients, for models with gradient penalties. These ops
+// are linear in `grad`: the gradient with respect to it is their value for a
+// grad of ones, times the incoming gradient, summed over the elements that
+// belong to one element of `grad`. element_loss_grad has no gradient: such
+// losses are computed from an output, after all gradients that the model itself
+// takes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,13 +25,14 @@ static Value filledLike(OpBuilder &builder, Location loc, Value like,
                                createScalarLike(builder, loc, like, number));
 }
 
-/// For `op`, a copy of a gradient op with a `grad` of ones.
+/// The gradient of a gradient op with respect to its `grad`, from a copy of
+/// `op` with a `grad` of ones.
 template <typename Op>
 static Value gradientOfGrad(OpBuilder &builder, Op op, Value arriving) {
   Location loc = gradientLoc(op.getLoc());
   auto unit = cast<Op>(builder.clone(*op));
   unit.getGradMutable().assign(filledLike(builder, loc, op.getGrad(), 1));
-  // The clone came first, what it reads comes before it.
+  // The clone was inserted before its new operand.
   unit->moveAfter(unit.getGrad().getDefiningOp());
   Value product =
       MulOp::create(builder, loc, arriving, unit.getResult()).getResult();
@@ -59,7 +61,8 @@ LogicalResult NllLossGradOp::buildGradient(OpBuilder &builder,
   return success();
 }
 
-// It is the gradient of nll_loss behind log_softmax, and so are its own.
+// The op is the gradient of nll_loss(log_softmax(x)); its gradients are
+// computed from that form.
 LogicalResult SoftmaxCrossEntropyGradOp::buildGradient(
     OpBuilder &builder, ValueRange resultGrads, ArrayRef<bool> needed,
     MutableArrayRef<Value> grads) {

@@ -6,7 +6,8 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-/// Logarithms of probabilities; weights of classes may have any sign.
+/// Without class weights, which may have any sign, -log of a probability is not
+/// negative.
 void SoftmaxCrossEntropyOp::inferRanges(Ranges, Results results) {
   if (!getWeight())
     results[0].low = 0;

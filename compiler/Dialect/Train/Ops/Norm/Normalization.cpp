@@ -1,7 +1,7 @@
 //===- Normalization.cpp - Norms and softmax ------------------------------===//
 //
-// Norms compute their variance from centred values, in a second pass: sums of
-// squares minus squares of sums lose all digits when the mean is large.
+// Norms compute their variance from centred values, in a second pass: the mean
+// of squares minus the square of the mean cancels if the mean is large.
 //
 //===----------------------------------------------------------------------===//
 
@@ -67,8 +67,8 @@ Terms BatchNormGradOp::getTerms(unsigned result) {
 // What norms share
 //===----------------------------------------------------------------------===//
 
-/// Statistics are not differentiated: where a gradient arrives at one of the
-/// results after the first, there is none.
+/// Statistics are not differentiated: reports an error if a gradient arrives at
+/// one of the results after the first.
 static LogicalResult checkResultGrads(Operation *op, ValueRange resultGrads) {
   if (llvm::any_of(resultGrads.drop_front(), [](Value grad) { return grad; }))
     return op->emitOpError("has no gradient through its statistics; only its "
@@ -78,18 +78,18 @@ static LogicalResult checkResultGrads(Operation *op, ValueRange resultGrads) {
 
 namespace {
 
-/// A norm: which dimensions one mean runs over (`reduced`), which ones count
-/// the means (`kept`), and which ones scale and bias have (`affine`).
+/// The dimensions of a norm: those that a mean reduces (`reduced`), the others
+/// (`kept`), and those of scale and bias (`affine`).
 struct Norm {
   SmallVector<int64_t> kept, reduced, affine;
 
-  /// Over dimensions [axis, rank), as layer_norm.
+  /// Normalizes over dimensions [axis, rank), as layer_norm does.
   static Norm ofRows(const Emitter &emit, int64_t axis) {
     SmallVector<int64_t> tail = Emitter::range(axis, emit.rank());
     return {Emitter::range(0, axis), tail, tail};
   }
 
-  /// Over all dimensions but `axis`, as batch_norm.
+  /// Normalizes over all dimensions except `axis`, as batch_norm does.
   static Norm ofChannels(const Emitter &emit, int64_t axis) {
     return {{axis}, emit.allBut(axis), {axis}};
   }
@@ -310,8 +310,8 @@ static LogicalResult inferTypes(BatchNormOp::Adaptor op, const OpError &error,
 }
 MPC_INFER(BatchNormOp, inferTypes)
 
-/// With fixed statistics the op is linear in its input, and the gradient is
-/// the op again, without mean and bias.
+/// With fixed statistics the op is affine in its input, and the gradient is the
+/// same op without mean and bias.
 LogicalResult BatchNormOp::buildGradient(OpBuilder &builder,
                                          ValueRange resultGrads,
                                          ArrayRef<bool> needed,
@@ -376,7 +376,7 @@ LogicalResult BatchNormOp::lowerToLinalg(OpBuilder &builder,
 // Rows
 //===----------------------------------------------------------------------===//
 
-// What is normalized within a row leaves the others alone.
+// Normalization within a row does not depend on other rows.
 Value LayerNormOp::getRowsOperand() {
   return getAxis() > 0 ? getInput() : Value();
 }
@@ -414,8 +414,8 @@ static ReadOp findStatistic(BatchNormOp op, Value value, StringRef name) {
   return nullptr;
 }
 
-/// Moves the running statistic towards that of the batch. A norm that the
-/// model applies twice moves it twice, in order.
+/// Moves the running statistic towards that of the batch. If the model applies
+/// a norm twice, it is moved twice, in order.
 static void updateStatistic(RewriterBase &rewriter, BatchNormOp op, ReadOp read,
                             Value batch) {
   Location loc = op.getLoc();
@@ -456,7 +456,7 @@ LogicalResult BatchNormOp::replaceByTrainingForm(RewriterBase &rewriter,
   return success();
 }
 
-/// The op as it stands is the inference form.
+/// The op already is the inference form.
 void BatchNormOp::replaceByInferenceForm(RewriterBase &) {}
 
 /// True if no step changes `value`.
@@ -470,7 +470,7 @@ static bool isFrozen(Value value) {
   return state && state.getKind() == StateKind::Constant;
 }
 
-/// Frozen statistics take part in training as they are.
+/// Training uses frozen statistics unchanged.
 bool BatchNormOp::keepsFormInTraining() {
   return isFrozen(getMean()) && isFrozen(getVar());
 }
@@ -597,7 +597,7 @@ LogicalResult LogSoftmaxOp::buildGradient(OpBuilder &builder,
   return success();
 }
 
-/// The sum of a product of two along the axis, which stays.
+/// The sum of the product of two tensors along the axis, which is kept.
 static Value sumOfProduct(OpBuilder &builder, Location loc, Value a, Value b,
                           int64_t axis) {
   Value product = MulOp::create(builder, loc, a, b);
@@ -605,8 +605,9 @@ static Value sumOfProduct(OpBuilder &builder, Location loc, Value a, Value b,
                              /*keepdims=*/true);
 }
 
-// With h the gradient of y (g - sum(g y)): the Jacobian of a softmax is
-// symmetric, and that with respect to y is h (g - sum(g y)) - g sum(h y).
+// The gradient of y (g - sum(g y)) for the incoming gradient h. With respect to
+// g it is softmax_grad again, because the Jacobian of softmax is symmetric;
+// with respect to y it is h (g - sum(g y)) - g sum(h y).
 LogicalResult
 SoftmaxGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                              ArrayRef<bool> needed,
@@ -627,7 +628,7 @@ SoftmaxGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   return success();
 }
 
-// With h the gradient of g - exp(y) sum(g).
+// The gradient of g - exp(y) sum(g) for the incoming gradient h.
 LogicalResult
 LogSoftmaxGradOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                 ArrayRef<bool> needed,
@@ -674,7 +675,8 @@ LogicalResult SoftmaxOp::lowerToLinalg(OpBuilder &builder,
   // One division per row instead of one per element.
   Value factor = emit.combine(sum, [&](Scalars s, ValueRange v) {
     Value one = s.constant(1, v[0]);
-    // The largest element alone gives 1; nothing gives 0.
+    // The sum is at least 1, from the largest element, unless the row is fully
+    // masked: then it is 0.
     return s.div(one, zeroEmpty ? s.max(v[0], one) : v[0]);
   });
   results.push_back(
@@ -695,8 +697,8 @@ LogicalResult LogSoftmaxOp::lowerToLinalg(OpBuilder &builder,
       [](Scalars s, ValueRange v) { return s.expDifference(v[0], v[1]); });
   Value log =
       emit.combine(sum, [](Scalars s, ValueRange v) { return s.log(v[0]); });
-  // Not max + log(sum) in one: subtracting the maximum first is exact where
-  // it matters, near the largest element.
+  // max and log(sum) are subtracted separately: subtracting the maximum first
+  // is exact near the largest element, where it matters.
   results.push_back(emit.map(
       getType(), {input, {max, emit.allBut(axis)}, {log, emit.allBut(axis)}},
       [](Scalars s, ValueRange v) { return s.sub(s.sub(v[0], v[1]), v[2]); }));

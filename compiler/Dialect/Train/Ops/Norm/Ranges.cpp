@@ -10,10 +10,10 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-/// Sums of squares of such numbers do not overflow.
+/// Sums of squares of numbers up to this bound do not overflow.
 static constexpr double kMaxSquared = 0x1p50;
 
-/// `count` numbers of mean square 1 times `scale`.
+/// The range of `count` numbers with a mean square of at most 1, times `scale`.
 static NumberRange normalized(double count, const NumberRange &input,
                               const NumberRange &scale, double epsilon) {
   double most = std::sqrt(count);
@@ -107,7 +107,7 @@ void SoftmaxOp::inferRanges(Ranges operands, Results results) {
 
 void LogSoftmaxOp::inferRanges(Ranges operands, Results results) {
   double count = shapeOf(getInput())[getAxis()];
-  // The distance of the largest, and the logarithm of the sum.
+  // The distance from the maximum, plus the logarithm of the sum.
   double most = operands[0].high - operands[0].low + std::log(count);
   results[0] = NumberRange::within(std::isnan(most) ? -kInfinity : -most, 0);
   results[0].mayBeNan = !operands[0].isFinite();

@@ -28,9 +28,9 @@ MPC_OP_FACTS(LossShareOp, Sensitive, 2, "a sum of losses")
 MPC_OP_FACTS(MeanFactorOp, Sensitive, 1, "a ratio of long sums")
 
 /// The decimal number that a float attribute was written as: 0.999 rather than
-/// the f32 next to it, whose distance from 1 differs by 1e-5 of itself.
+/// the nearest f32, whose distance from 1 has a relative error of 1e-5.
 static double decimal(const APFloat &value) {
-  char digits[32]; // The shortest that gives the same float.
+  char digits[32]; // The shortest text that gives the same float.
   char *end = std::to_chars(std::begin(digits), std::end(digits),
                             value.convertToFloat())
                   .ptr;
@@ -43,8 +43,8 @@ static double decimal(const APFloat &value) {
 // Types
 //===----------------------------------------------------------------------===//
 
-/// The first `numPacked` operands have one shape, the others are scalars, or,
-/// the one behind them, [rows, 1].
+/// The first `numPacked` operands have one shape; the others are scalars,
+/// except that the first of them may be [rows, 1].
 static LogicalResult checkUpdate(ValueRange operands, size_t numPacked,
                                  const OpError &error) {
   for (Value packed : operands.take_front(numPacked))
@@ -123,7 +123,7 @@ MPC_INFER(MeanFactorOp, inferScalar)
 // Verifiers
 //===----------------------------------------------------------------------===//
 
-// All written so that NaN fails.
+// These checks are written so that NaN fails.
 static bool isDecay(double beta) { return beta >= 0 && beta < 1; }
 
 LogicalResult AdamOp::verify() {
@@ -163,8 +163,8 @@ LogicalResult MeanFactorOp::verify() { return verifyTerms(*this); }
 // Updates
 //===----------------------------------------------------------------------===//
 
-/// Emits one pass over all packed tensors; others are numbers of it, or of its
-/// rows.
+/// Emits one pass over all packed tensors; the other operands are one number
+/// for the pass, or one per row.
 static LogicalResult
 lowerUpdate(Operation *op, OpBuilder &builder, SmallVectorImpl<Value> &results,
             function_ref<SmallVector<Value>(ScalarMath &, ValueRange)> update) {
@@ -227,8 +227,8 @@ LogicalResult AdamOp::lowerToLinalg(OpBuilder &builder,
         second = m.add(m.mul(m.constant(beta2, weight), second),
                        m.mul(m.constant(1 - beta2, weight), m.mul(grad, grad)));
 
-        // What depends on scalars alone is written apart, so that it is
-        // computed once and the loop has one division and one root.
+        // Computations on scalars alone are separate, so that they are hoisted
+        // and the loop has one division and one root.
         Value rate = m.div(learningRate, correction1);
         Value scale = m.div(m.constant(1, weight), m.sqrt(correction2));
         Value denominator = m.add(m.mul(m.sqrt(second), scale),
@@ -284,8 +284,8 @@ LogicalResult GlobalNormOp::lowerToLinalg(OpBuilder &builder,
                                           SmallVectorImpl<Value> &results) {
   Location loc = getLoc();
   RankedTensorType type = getPacked().getType();
-  // In f64, where squares of finite gradients neither overflow nor vanish. Row
-  // by row, then over rows: the order is fixed.
+  // Uses f64, in which squares of finite gradients neither overflow nor
+  // underflow. Sums within rows, then over rows: the order is fixed.
   Value squares = getPacked();
   bool squared = false;
   for (int64_t axis = type.getRank() - 1; axis >= 0; --axis) {
@@ -321,7 +321,7 @@ LogicalResult ClipFactorOp::lowerToLinalg(OpBuilder &builder,
   return success();
 }
 
-/// `value` where the divisor is not 0, else 0.
+/// `value` if the divisor is not 0, else 0.
 static Value zeroWithout(ScalarMath &m, Value divisor, Value value) {
   Value zero = m.constant(0, value);
   Value isZero = m.compare(arith::CmpFPredicate::OEQ, divisor, zero);

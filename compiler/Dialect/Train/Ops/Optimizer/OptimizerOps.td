@@ -83,8 +83,7 @@ def Train_ScheduledRateOp : Train_UpdateOp<"scheduled_rate"> {
   let summary = "The learning rate of a step, computed in f64";
   let description = [{
     The rate for `rate` b, after `step` s of `total` T updates. The first W
-    updates are warm-up; W is `warmup`, or that share of T if `warmup` is below
-    1:
+    updates are warm-up; W is `warmup`, or `warmup` times T if it is below 1:
 
     ```
     s < W:            b (s + 1) / (W + 1)

@@ -1,7 +1,8 @@
 //===- Schedule.cpp - Learning rates by step ------------------------------===//
 //
-// In f64: near the end of a schedule the rate is a difference of numbers alike,
-// and a step counter beyond 2^24 has no f32.
+// Everything is computed in f64: near the end of a schedule the rate is a
+// difference of similar numbers, and f32 does not represent step counts beyond
+// 2^24.
 //
 //===----------------------------------------------------------------------===//
 
@@ -52,7 +53,7 @@ LogicalResult ScheduledRateOp::verify() {
 
 namespace {
 
-/// Numbers in f64 of one schedule.
+/// Builds the f64 formulas of one schedule.
 class Schedule {
 public:
   Schedule(ScheduledRateOp op, OpBuilder &builder, Location loc, Value rate,
@@ -84,21 +85,21 @@ private:
   Value number(double value) { return m.constant(value, base); }
   bool isZeroWarmup() { return op.getWarmup().isZero(); }
   Value clamp(Value value) { return m.min(m.max(value, number(0)), number(1)); }
-  /// NaN where the number of steps is needed and not known.
+  /// NaN if the total number of steps is not known.
   Value withTotal(Value rate) {
     Value isKnown = m.compare(arith::CmpFPredicate::OGT, total, number(0));
     return m.select(isKnown, rate,
                     number(std::numeric_limits<double>::quiet_NaN()));
   }
 
-  /// Steps behind the warm-up.
+  /// The number of steps after the warm-up.
   Value time() { return m.max(m.sub(step, warm), number(0)); }
-  /// Those as a share of all behind it.
+  /// The fraction of the steps after the warm-up that has passed.
   Value progress() {
     Value length = m.max(m.sub(total, warm), number(1));
     return clamp(m.div(time(), length));
   }
-  /// Between the rate, at 1, and the minimum.
+  /// Interpolates between the minimum, at 0, and the rate, at 1.
   Value between(Value share) {
     Value least = number(op.getMinimum().convertToDouble());
     return m.add(least, m.mul(m.sub(base, least), share));
@@ -149,15 +150,16 @@ private:
     llvm_unreachable("all schedules handled");
   }
 
-  /// The share of the period that has passed. Period n begins at
-  /// p (factor^n - 1) / (factor - 1) and has p factor^n steps.
+  /// The fraction of the current period that has passed. Period n begins at p
+  /// (factor^n - 1) / (factor - 1) and has p factor^n steps.
   Value emitTimeInPeriod(double period) {
     double factor = op.getFactor().convertToDouble();
     Value periods = m.div(time(), number(period));
     if (factor == 1)
       return m.sub(periods, m.floor(periods));
     Value grown = m.add(m.mul(periods, number(factor - 1)), number(1));
-    // Where a period begins the logarithm is whole but for rounding.
+    // At the start of a period the logarithm is an integer, except for
+    // rounding.
     Value count = m.floor(
         m.add(m.mul(m.log(grown), number(1 / std::log(factor))), number(1e-9)));
     Value length = power(factor, count);

@@ -50,8 +50,8 @@ LogicalResult DropoutOp::buildGradient(OpBuilder &, ValueRange resultGrads,
   return success();
 }
 
-/// Reads the i64 of this role; creates it, zero at first, if the module has
-/// none.
+/// Reads the i64 state of this role; creates it, with value 0, if the module
+/// has none.
 static Value readNumber(RewriterBase &rewriter, Operation *op, StateRole role) {
   Program program = Program::around(op);
   StateOp state = program.state(role);
@@ -128,8 +128,8 @@ static Value constantI32(OpBuilder &builder, Location loc, uint32_t value) {
       builder, loc, builder.getI32IntegerAttr(static_cast<int32_t>(value)));
 }
 
-/// The row-major number of the element in `shape`, modulo 2^32. In i32 from the
-/// start, so that vectors have as many lanes for it as for f32.
+/// The row-major index of the element in `shape`, modulo 2^32. It is computed
+/// in i32, so that vectors have as many lanes for it as for f32.
 static Value elementNumber(OpBuilder &builder, Location loc,
                            ArrayRef<int64_t> shape) {
   Value number = constantI32(builder, loc, 0);
@@ -147,8 +147,8 @@ static Value elementNumber(OpBuilder &builder, Location loc,
   return number;
 }
 
-/// The words of Philox2x32-10. They are carried in 64 bits with the upper half
-/// clear: vector units multiply 32 x 32 -> 64 bits in such lanes in one
+/// The words of Philox2x32-10. They are kept in 64-bit lanes with the upper
+/// half zero: vector units multiply 32 x 32 -> 64 bits in such lanes with one
 /// instruction, and splitting products would cost more than the products.
 static std::pair<Value, Value> philox(OpBuilder &builder, Location loc,
                                       Value counter0, Value counter1,
@@ -175,8 +175,8 @@ static std::pair<Value, Value> philox(OpBuilder &builder, Location loc,
   return {counter0, counter1};
 }
 
-/// One step of SplitMix64, the generator that seeds generators: every bit of
-/// the word changes every bit of the result with probability 1/2.
+/// One step of SplitMix64, a generator for seeds: every bit of the word changes
+/// every bit of the result with probability 1/2.
 static uint64_t splitMix(uint64_t word) {
   word += 0x9E3779B97F4A7C15;
   word = (word ^ (word >> 30)) * 0xBF58476D1CE4E5B9;
@@ -184,7 +184,7 @@ static uint64_t splitMix(uint64_t word) {
   return word ^ (word >> 31);
 }
 
-/// The same as code.
+/// Emits the same computation.
 static Value splitMix(OpBuilder &builder, Location loc, Value word) {
   auto foldHigh = [&](Value value, uint64_t bits) -> Value {
     Value high = arith::ShRUIOp::create(builder, loc, value,
@@ -202,9 +202,9 @@ static Value splitMix(OpBuilder &builder, Location loc, Value word) {
   return foldHigh(word, 31);
 }
 
-/// The key of op `index`. Both words pass through the mixer, and the one of the
-/// op twice, so that no seed gives an op the stream of another: with a sum, op
-/// 1 under seed 0 would drop what op 0 drops under seed 1.
+/// The key of op `index`. Seed and index are both mixed, and the index twice,
+/// so that no seed gives an op the stream of another op: with a sum, op 1 with
+/// seed 0 would drop the same elements as op 0 with seed 1.
 static Value keyOf(OpBuilder &builder, Location loc, Value seed,
                    uint64_t index) {
   if (!seed.getType().isInteger(64))
@@ -258,7 +258,7 @@ static LogicalResult inferTypes(RandomOp::Adaptor op, const OpError &error,
   if (llvm::any_of(op.getShape(),
                    [](int64_t extent) { return extent < 1; })) // random_c2
     return error("'shape' must be positive, but is [", op.getShape(), "]");
-  // With f64 the importer says so by a cast.
+  // For f64 the importer adds a cast.
   auto attributes = op.getAttributes();
   types.push_back(RankedTensorType::get(
       op.getShape(), Float32Type::get(attributes.getContext())));

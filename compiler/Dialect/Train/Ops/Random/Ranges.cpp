@@ -19,7 +19,8 @@ void DropoutTrainingOp::inferRanges(Ranges operands, Results results) {
   scaleRows(results[0], kept, scale);
 }
 
-/// A normal number is made of 32 bits; the least is not 0.
+/// A normal number is computed from a uniform number of limited resolution that
+/// is never 0, which bounds its magnitude.
 void RandomOp::inferRanges(Ranges, Results results) {
   double most = std::sqrt(2 * 33 * M_LN2);
   results[0] = getNormal() ? NumberRange::within(-most, most)

@@ -20,7 +20,7 @@ MPC_OP_FACTS(ArgExtremeOp, Sensitive, countElements(getInput()),
 MPC_OP_FACTS(TopIndicesOp, Sensitive, countElements(getInput()),
              "rounded numbers would tie")
 
-/// Refuses an axis that is no dimension, or has no elements.
+/// Fails if the axis is not a dimension, or has no elements.
 static LogicalResult checkRow(int64_t axis, ArrayRef<int64_t> shape,
                               const OpError &error) {
   if (failed(checkAxis(axis, shape.size(), error)))
@@ -31,8 +31,9 @@ static LogicalResult checkRow(int64_t axis, ArrayRef<int64_t> shape,
   return success();
 }
 
-/// Places of the element that stands at `place` along `axis` and elsewhere
-/// where the element of the result stands. `removed`: the result lacks `axis`.
+/// The places of the element at `place` along `axis`, and at the position of
+/// the result element in the other dimensions. `removed`: the result lacks
+/// `axis`.
 static Values placesAlong(ElementBody &body, int64_t rank, int64_t axis,
                           Value place, bool removed = false) {
   Values places;
@@ -71,8 +72,8 @@ static Value addNumbers(ElementBody &body, Value a, Value b) {
   return isa<FloatType>(a.getType()) ? body.add(a, b) : body.plus(a, b);
 }
 
-/// Sums of the blocks of a dimension first, so that an element adds up few of
-/// them and few elements: of 1024, 32 and 32.
+/// Computes the sums of blocks of the dimension first, so that each result adds
+/// up few block sums and few elements: for 1024 elements, 32 and 32.
 LogicalResult CumSumOp::lowerToLinalg(OpBuilder &builder,
                                       SmallVectorImpl<Value> &results) {
   Location loc = getLoc();
@@ -114,7 +115,7 @@ LogicalResult CumSumOp::lowerToLinalg(OpBuilder &builder,
       [&](ElementBody body, ValueRange) -> Values {
         Value own = body.position(axis), zero = body.zero(sumType);
         Value ownBlock = body.dividedBy(own, block);
-        // Whether what stands at `place` comes before `until`.
+        // True if `place` comes before `until` in the direction of summation.
         auto isBefore = [&](Value place, Value until) {
           return reverse ? body.isLess(until, place)
                          : body.isLess(place, until);
@@ -243,8 +244,8 @@ static LogicalResult inferTypes(TopIndicesOp::Adaptor op, const OpError &error,
 }
 MPC_INFER(TopIndicesOp, inferTypes)
 
-/// How many elements of its row come before each element; then, of each rank,
-/// who has it.
+/// Counts for each element how many elements of its row come before it; this is
+/// its rank. Each result then finds the element of its rank.
 LogicalResult TopIndicesOp::lowerToLinalg(OpBuilder &builder,
                                           SmallVectorImpl<Value> &results) {
   Value input = getInput();

@@ -70,7 +70,7 @@ OpFoldResult ReduceMaxOp::fold(FoldAdaptor) { return foldReduction(*this); }
 // Gradients
 //===----------------------------------------------------------------------===//
 
-/// The number of elements that one element of the result comes from.
+/// The number of elements that are reduced to one element of the result.
 template <typename Op> static int64_t countReduced(Op op) {
   int64_t count = 1;
   for (int64_t axis : op.getAxes())
@@ -141,8 +141,8 @@ LogicalResult ReduceMaxOp::buildGradient(OpBuilder &builder,
 // Lowering
 //===----------------------------------------------------------------------===//
 
-/// Combines in the compute type, multiplies, rounds, and restores unit
-/// dimensions with a view.
+/// Reduces in the compute type, multiplies by `factor`, rounds, and restores
+/// unit dimensions with a view.
 template <typename Op>
 static Value lowerReduction(Op op, OpBuilder &builder, double factor,
                             Combiner combiner = Combiner::Sum) {

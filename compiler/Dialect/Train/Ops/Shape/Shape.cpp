@@ -173,7 +173,8 @@ void TransposeOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
   patterns.add<MergeTransposes, TransposeToReshape>(context);
 }
 
-/// For each dimension of the operand the dimension of the result it becomes.
+/// For each dimension of the operand, the dimension of the result that it
+/// becomes.
 static SmallVector<int64_t> inverse(ArrayRef<int64_t> permutation) {
   SmallVector<int64_t> result(permutation.size());
   for (auto [to, from] : llvm::enumerate(permutation))
@@ -302,7 +303,7 @@ static AffineMap boxMap(OpBuilder &builder, ArrayRef<int64_t> box,
     if (offsets[dim] != 0)
       expr = expr + offsets[dim];
     else if (box[dim] != shape[dim])
-      expr = expr % shape[dim]; // To linalg a plain dimension is all of it.
+      expr = expr % shape[dim]; // linalg takes a plain dimension for all of it.
     exprs.push_back(expr);
   }
   return AffineMap::get(box.size(), 0, exprs, builder.getContext());
@@ -373,8 +374,8 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
   return nullptr;
 }
 
-/// A constant of zeros for the positions `extent` of dimension `dim`, next to
-/// `value`.
+/// A constant of zeros with the shape of `value`, but `extent` positions in
+/// dimension `dim`.
 static Value zerosBeside(OpBuilder &builder, Location loc, Value value,
                          int64_t dim, int64_t extent) {
   auto type = cast<RankedTensorType>(value.getType());
@@ -411,12 +412,12 @@ LogicalResult SliceOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
 
 namespace {
 
-/// Slices of one tensor that part one dimension -> train.split. The sum of
-/// their gradients is then one tensor that is written once.
+/// Disjoint slices of one tensor along one dimension -> train.split. The sum of
+/// their gradients is then a single tensor that is written once.
 struct SlicesToSplit : OpRewritePattern<SliceOp> {
   using OpRewritePattern::OpRewritePattern;
 
-  /// The only dimension that `op` takes a part of.
+  /// The only dimension that `op` slices, if there is only one.
   static std::optional<int64_t> onlyDim(SliceOp op) {
     std::optional<int64_t> found;
     for (int64_t dim = 0; dim < op.getType().getRank(); ++dim) {
@@ -447,7 +448,7 @@ struct SlicesToSplit : OpRewritePattern<SliceOp> {
     if (slices.size() < 2)
       return rewriter.notifyMatchFailure(op, "is alone");
 
-    // Where parts end, those between slices among them.
+    // The sizes of the parts, including the gaps between slices.
     SmallVector<int64_t> sizes;
     SmallVector<unsigned> partOf;
     int64_t end = 0, extent = op.getInput().getType().getDimSize(*axis);
@@ -556,9 +557,9 @@ LogicalResult SplitOp::lowerToLinalg(OpBuilder &builder,
 
 namespace {
 
-/// split(x) -> reshapes of all parts becomes split(reshape(x)), where the parts
-/// still lie along one dimension. What follows the reshapes, such as the
-/// transposes of heads, then meets the split itself.
+/// split(x) -> reshapes of all parts becomes split(reshape(x)), if the parts
+/// still lie along one dimension. Ops that follow the reshapes, such as the
+/// transposes of heads, are then users of the split itself.
 struct ReshapeBeforeSplit : OpRewritePattern<SplitOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -590,7 +591,7 @@ struct ReshapeBeforeSplit : OpRewritePattern<SplitOp> {
   }
 
 private:
-  /// Elements of one position of dimension `dim`.
+  /// The number of elements at one position of dimension `dim`.
   static int64_t elementsAfter(ArrayRef<int64_t> shape, int64_t dim) {
     int64_t count = 1;
     for (int64_t extent : shape.drop_front(dim + 1))
@@ -598,8 +599,9 @@ private:
     return count;
   }
 
-  /// True if the results of all reshapes are parts along `dim`, which has as
-  /// many elements before it as the axis of `op`.
+  /// True if the results of all reshapes are parts along `dim`, and the
+  /// dimensions before `dim` have as many elements as those before the axis of
+  /// `op`.
   static bool fits(SplitOp op, ArrayRef<ReshapeOp> reshapes, int64_t dim) {
     SmallVector<int64_t> common(
         ReshapeOp(reshapes.front()).getType().getShape());
@@ -642,7 +644,7 @@ private:
   }
 };
 
-/// One part is all.
+/// A split with one part is the identity.
 struct SplitOfOne : OpRewritePattern<SplitOp> {
   using OpRewritePattern::OpRewritePattern;
 

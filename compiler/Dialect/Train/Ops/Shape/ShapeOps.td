@@ -65,7 +65,7 @@ def Train_SliceOp : Train_ShapeOp<"slice", [
     Differentiable, Generated, Ranged, Moves, TakesApart]> {
   let summary = "A box of consecutive elements";
   let description = [{
-    The gradient is zero outside the box. Several slices that partition one
+    The gradient is zero outside the box. Several disjoint slices along one
     dimension of a tensor become a `train.split`, whose gradient is a single
     concatenation.
 

@@ -23,7 +23,7 @@ static std::optional<int64_t> findEmptyWindow(const Window &window, size_t dim,
   int64_t dilation = window.dilations[dim];
   for (int64_t position = 0; position < positions; ++position) {
     int64_t first = position * window.strides[dim] - window.padsBegin[dim];
-    // The first element of the window that is not in front of the image.
+    // The first element of the window that is not before the image.
     int64_t tap = first < 0 ? (-first + dilation - 1) / dilation : 0;
     if (tap >= window.kernel[dim] || first + tap * dilation >= extent)
       return position;
@@ -31,7 +31,7 @@ static std::optional<int64_t> findEmptyWindow(const Window &window, size_t dim,
   return std::nullopt;
 }
 
-/// Checks a pooling of an image of shape `input` and gives the shape of its
+/// Checks a pooling of an image of shape `input` and computes the shape of its
 /// result.
 static LogicalResult checkPooling(ArrayRef<int64_t> input, const Window &window,
                                   bool channelsLast, const OpError &error,
@@ -50,7 +50,7 @@ static LogicalResult checkPooling(ArrayRef<int64_t> input, const Window &window,
                    "dimension ",
                    dim, " they are ", pad, " for a window that spans ",
                    window.reach(dim));
-    // A dilated window can step over a small image: max_pool_c1 again.
+    // A dilated window can skip a small image (max_pool_c1).
     if (std::optional<int64_t> position =
             findEmptyWindow(window, dim, extents[dim], spatial[dim]))
       return error("each window must cover part of the image, but window ",
@@ -61,7 +61,7 @@ static LogicalResult checkPooling(ArrayRef<int64_t> input, const Window &window,
   return success();
 }
 
-/// Checks the gradient of a pooling and gives the shape of the image.
+/// Checks the gradient of a pooling and computes the shape of its result.
 template <typename Adaptor>
 static LogicalResult checkPoolingGradient(Adaptor op, const OpError &error,
                                           SmallVectorImpl<int64_t> &pooled) {
@@ -74,7 +74,7 @@ static LogicalResult checkPoolingGradient(Adaptor op, const OpError &error,
   return checkShape("grad", op.getGrad(), pooled, error);
 }
 
-/// The catalog's attributes, which begin with `flags`.
+/// The attributes of the catalog's kernel, which begin with `flags`.
 template <typename Op>
 static SmallVector<int64_t> kernelAttributes(Op op, ArrayRef<int64_t> flags) {
   SmallVector<int64_t> attributes(flags);
@@ -150,8 +150,8 @@ static LogicalResult inferTypes(MaxPoolGradOp::Adaptor op, const OpError &error,
 }
 MPC_INFER(MaxPoolGradOp, inferTypes)
 
-// The pooling kernels have one type for what they read and write: their class
-// must tie the two.
+// The pooling kernels read and write the same type, so their class must keep
+// operand and result equal.
 amp::PrecisionClass MaxPoolGradOp::getPrecisionClass(FloatType) {
   return Window::of(*this, getKernelShape()).overlaps()
              ? amp::PrecisionClass::Follow
@@ -282,7 +282,7 @@ static LogicalResult inferTypes(GlobalAveragePoolOp::Adaptor op,
 }
 MPC_INFER(GlobalAveragePoolOp, inferTypes)
 
-/// The mean over n elements sends 1/n of its gradient to each.
+/// Each of the n elements of a mean gets 1/n of its gradient.
 LogicalResult
 GlobalAveragePoolOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                    ArrayRef<bool> needed,

@@ -26,7 +26,7 @@ void AveragePoolOp::inferRanges(Ranges operands, Results results) {
   for (int64_t extent : getKernelShape())
     count *= extent;
   results[0] = orZero(meanOf(count, operands[0])).withoutRows();
-  results[0].least = 0; // Zeros around the image are added, too.
+  results[0].least = 0; // Padding zeros are part of the sums.
 }
 
 void GlobalAveragePoolOp::inferRanges(Ranges operands, Results results) {

@@ -16,7 +16,7 @@ MPC_OP_FACTS(UnfoldOp, Transparent, 0, "only copies elements")
 MPC_OP_FACTS(FoldOp, Follow, countElements(getInput()),
              "sums of a few elements, taken in f32")
 
-/// The shape that an image unfolds to.
+/// Computes the shape of an unfolded image.
 static LogicalResult unfoldedShape(ArrayRef<int64_t> image,
                                    const Window &window, const OpError &error,
                                    SmallVectorImpl<int64_t> &shape) {
@@ -116,7 +116,8 @@ LogicalResult UnfoldOp::lowerToLinalg(OpBuilder &builder,
   return success();
 }
 
-/// Each element asks every tap of the window which position has it there.
+/// For each element and each tap of the window, finds the position of the
+/// window that has the element at the tap.
 LogicalResult FoldOp::lowerToLinalg(OpBuilder &builder,
                                     SmallVectorImpl<Value> &results) {
   Value input = getInput();

@@ -42,8 +42,8 @@ void Window::appendGeometry(SmallVectorImpl<int64_t> &attributes) const {
     llvm::append_range(attributes, list);
 }
 
-/// Checks one list of the window: its length, and that its entries are at
-/// least `least` and small enough for products of two to fit an int64_t.
+/// Checks one list of the window: its length, and that its entries are at least
+/// `least` and so small that the product of two fits in int64_t.
 static LogicalResult checkEntries(StringRef name, ArrayRef<int64_t> entries,
                                   size_t count, int64_t least,
                                   const OpError &error) {
