@@ -10,24 +10,24 @@ using namespace mlir;
 using namespace mpc;
 
 static constexpr int64_t kWarp = 32;
-/// Bytes of the widest access of a thread.
+/// The widest memory access of a thread, in bytes.
 static constexpr int64_t kAccessBytes = 16;
-/// Lanes of a vector at most: two accesses where an operand is f32 and another
-/// is in 16 bit, whose one access they fill.
+/// The maximum lanes of a vector: one access of a 16-bit operand, two accesses
+/// of an f32 operand.
 static constexpr int64_t kMaxLanes = 8;
-/// Side of the least tile in elements; vectors along a side of larger ones: 64
-/// bytes and more lie together.
+/// The side of the smallest tile in elements; the number of vectors along a
+/// side of larger tiles, so that 64 bytes or more are contiguous.
 static constexpr int64_t kLeastTile = 32, kTileVectors = 4;
-/// Threads of a block that has no reason for another number.
+/// The default number of threads per block.
 static constexpr int64_t kThreads = 256;
 static constexpr int64_t kMaxThreads = 1024;
 /// Threads that keep a large GPU busy: a thousand on each multiprocessor of an
 /// H200. An estimate.
 static constexpr int64_t kFullGpu = 132 * 1024;
-/// Vectors of a row that a thread holds at most, in registers.
+/// The maximum number of vectors of a row that a thread holds in registers.
 static constexpr int64_t kMaxVectors = 4;
-/// Registers of a multiprocessor; those of one thread: more would leave too few
-/// threads to hide memory latency.
+/// The registers of a multiprocessor, and the maximum of one thread: more would
+/// leave too few threads to hide memory latency.
 static constexpr int64_t kRegisters = 65536, kMaxRegisters = 128;
 
 static int64_t bytesOf(Type element) {
@@ -71,7 +71,7 @@ public:
   }
 
 private:
-  /// True if something beside the kernel's own ops uses `value`.
+  /// True if `value` is used outside of the kernel.
   bool isStored(Value value) const {
     return llvm::any_of(value.getUsers(), [&](Operation *user) {
       if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
@@ -87,8 +87,8 @@ private:
     return domain.columnBegin < domain.sizes.size() ? access.strides.back() : 0;
   }
 
-  /// Columns that one thread handles at a time: all accesses to neighbouring
-  /// ones must be whole and aligned.
+  /// The number of columns that one thread handles at a time: all accesses to
+  /// adjacent columns must be whole and aligned.
   unsigned lanes() const {
     int64_t smallest = kAccessBytes;
     for (const KernelAccess *access : accesses)
@@ -124,8 +124,9 @@ private:
     return inGrid(schedule);
   }
 
-  /// Reading along a dimension that is not the columns: a warp would touch as
-  /// many lines of memory as it has threads.
+  /// Finds an operand that is contiguous along another dimension than the
+  /// columns: without tiles a warp would touch as many cache lines as it has
+  /// threads.
   void findTile(GpuSchedule &schedule) {
     for (const KernelAccess *access : accesses) {
       int64_t stride = columnStride(*access);
@@ -155,8 +156,9 @@ private:
                       llvm::divideCeil(domain.columns(), side);
   }
 
-  /// Elements of a vector of a tile: 16 bytes of the narrowest type. All that
-  /// lies along `dim` or along the columns must be whole vectors.
+  /// The elements of a vector of a tile: 16 bytes of the narrowest type. All
+  /// operands that are contiguous along `dim` or along the columns must consist
+  /// of whole vectors.
   int64_t tileLanes(unsigned dim) const {
     int64_t lanes = kAccessBytes;
     auto wholes = [&](int64_t count) {
@@ -169,7 +171,8 @@ private:
     for (const KernelAccess *access : accesses) {
       if (columnStride(*access) == 0)
         continue;
-      // What lies along neither is one element at a time.
+      // An operand that is contiguous along neither is accessed one element at
+      // a time.
       if (access->strides[dim] != 1 && columnStride(*access) != 1)
         return 1;
       narrowest = std::min(narrowest, bytesOf(access->elementType));
@@ -184,7 +187,7 @@ private:
   std::optional<GpuSchedule> rows(GpuSchedule schedule) {
     int64_t rows = domain.outer() * domain.rows();
     schedule.walk = GpuSchedule::Walk::Rows;
-    // Few long rows leave room for more threads.
+    // With few long rows, more threads share a row.
     int64_t least = std::min(powerOf2(vectors), powerOf2(kFullGpu / rows) / 2);
     shareRow(schedule, std::min(least, kMaxThreads), heldPerColumn());
     takeGroups(schedule, rows, kThreads / 2);
@@ -192,7 +195,7 @@ private:
     return inGrid(schedule);
   }
 
-  /// Values of one column that wait in registers from phase to phase.
+  /// The number of values of one column that stay in registers between phases.
   int64_t heldPerColumn() const {
     llvm::SmallDenseSet<Value> inputs;
     for (const KernelAccess *access : accesses)
@@ -208,14 +211,15 @@ private:
     });
   }
 
-  /// Registers of a thread that keeps so many values, with what is computed
-  /// from them, and addresses. An estimate: with it ptxas spills none in the
-  /// kernels of the example models, for sm_80 and sm_90.
+  /// The registers of a thread that keeps `values` values, including
+  /// temporaries and addresses. An estimate: with it ptxas spills no registers
+  /// in the kernels of the example models, for sm_80 and sm_90.
   static int64_t registersFor(int64_t values) { return values * 5 / 3 + 16; }
 
-  /// Finds the smallest group, of `least` threads or more, that holds a row in
-  /// registers, `held` values of each column; up to a warp it needs no
-  /// barriers. Too long a row is not held, by as many threads as there are.
+  /// Finds the smallest group of at least `least` threads that holds a row in
+  /// registers, with `held` values per column; up to a warp it needs no
+  /// barriers. A row that is too long is not held; the group then has the
+  /// maximum number of threads.
   void shareRow(GpuSchedule &schedule, int64_t least, int64_t held) const {
     int64_t threads = std::max(least, std::min(powerOf2(vectors), kWarp));
     for (;; threads *= 2) {
@@ -230,7 +234,7 @@ private:
     }
   }
 
-  /// Several groups to a block where they need no barriers, whole warps.
+  /// Puts several groups into a block if they need no barriers: whole warps.
   static void takeGroups(GpuSchedule &schedule, int64_t rows,
                          int64_t blockThreads) {
     int64_t threads = schedule.groupThreads;
@@ -246,8 +250,8 @@ private:
     int64_t threads = std::min(powerOf2(vectors), kWarp);
     schedule.strips = llvm::divideCeil(vectors, threads);
     schedule.blocks = domain.outer() * schedule.strips;
-    // Rows are taken by more groups at once where blocks are few, as long as
-    // registers last.
+    // If there are few blocks, more groups share the rows, as far as registers
+    // permit.
     int64_t most = kThreads;
     if (schedule.blocks * kThreads < kFullGpu)
       while (most < kMaxThreads &&
@@ -277,7 +281,7 @@ private:
 
   const KernelDomain &domain;
   SmallVector<const KernelAccess *> accesses;
-  llvm::SmallDenseSet<Value> made; ///< By the kernel itself.
+  llvm::SmallDenseSet<Value> made; ///< Computed by the kernel.
   int64_t vectors = 0;             ///< Vectors in one row.
 };
 

@@ -19,7 +19,7 @@ int64_t product(ArrayRef<int64_t> sizes) {
   return result;
 }
 
-/// A generic as it stands: its own dimensions, without those of extent 1.
+/// A generic with its own dimensions, except those of extent 1.
 struct RawNode {
   linalg::GenericOp op;
   SmallVector<int64_t> sizes;
@@ -43,7 +43,7 @@ KernelAccess linearAccess(Value operand, AffineMap map,
   for (int64_t i = type.getRank() - 1; i >= 0; --i) {
     AffineExpr expr = map.getResult(i);
     if (auto binary = dyn_cast<AffineBinaryOpExpr>(expr)) {
-      // d + c, or d mod extent, which is d: see Lowering.h.
+      // d + c, or d mod extent, which equals d (see Lowering.h).
       if (binary.getKind() == AffineExprKind::Add)
         access.offset +=
             cast<AffineConstantExpr>(binary.getRHS()).getValue() * stride;
@@ -88,7 +88,7 @@ RawNode makeRaw(linalg::GenericOp op) {
     add(input->get(), op.getMatchingIndexingMap(input), node.inputs);
   for (OpOperand &init : op.getDpsInitsMutable()) {
     add(init.get(), op.getMatchingIndexingMap(&init), node.outputs);
-    // The result is what others see; it is its own memory.
+    // Other ops use the result, so it stands for the memory.
     node.outputs.back().root = op.getTiedOpResult(&init);
   }
   for (unsigned i = 0; i < loops.size(); ++i) {
@@ -101,7 +101,7 @@ RawNode makeRaw(linalg::GenericOp op) {
   return node;
 }
 
-/// Which of its dimensions `linalg.index` of the op asks for.
+/// The dimensions whose `linalg.index` the op uses.
 SmallVector<bool> usedIndices(linalg::GenericOp op) {
   SmallVector<bool> used(op.getNumLoops(), false);
   op.getBody()->walk(
@@ -119,7 +119,7 @@ std::optional<std::pair<unsigned, unsigned>> reducedRange(const RawNode &node) {
                         unsigned(end - node.reduced.begin()));
 }
 
-/// The three extents every op of a kernel agrees on.
+/// The extents of the three zones, which all ops of a kernel share.
 struct Extents {
   int64_t outer = 1, row = 1, column = 1;
   int64_t total() const { return outer * row * column; }
@@ -155,8 +155,8 @@ private:
     return false;
   }
 
-  /// Extents from the reductions over the whole domain. Without any, all is
-  /// left open: every dimension may become a row.
+  /// Determines the extents from the reductions over the whole domain. Without
+  /// any, the extents stay open: every dimension may become a row.
   bool findExtents() {
     for (const RawNode &node : raw) {
       if (node.total() != total || !node.isReduction())
@@ -261,7 +261,8 @@ private:
       out.level = KernelLevel::Outer;
       return true;
     }
-    // A step over the rows alone may only use what the rows make, and join.
+    // An elementwise op over the rows joins at row level even if it uses no row
+    // value of the kernel.
     bool stepOfRows = size != total && !node.isReduction() && hasReduction();
     if ((usesRow || stepOfRows) && size == extents.outer * extents.row &&
         (extents.column > 1 || node.isReduction())) {
@@ -297,8 +298,8 @@ private:
     return true;
   }
 
-  /// Extents of the dimensions a level walks, outermost first, and how many
-  /// elements of the domain lie inside one step of the last of them.
+  /// The extents of the dimensions that a level walks, outermost first, each
+  /// with the number of elements of the domain inside one of its steps.
   SmallVector<std::pair<int64_t, int64_t>> zonesOf(KernelLevel level) const {
     int64_t r = extents.row, c = extents.column;
     switch (level) {
@@ -314,12 +315,12 @@ private:
     return {};
   }
 
-  /// Cuts the linear space so that every dimension of every op is a run of
+  /// Cuts the linear space so that every dimension of every op is a sequence of
   /// dimensions of the domain, and rewrites all strides.
   bool refine() {
     if (!hasReduction())
       extents = {1, 1, total};
-    // Cut points count elements from the innermost side.
+    // A cut point is a number of elements, counted from the innermost side.
     SmallVector<int64_t> cuts = {1, total};
     cuts.push_back(extents.column);
     cuts.push_back(extents.row * extents.column);
@@ -331,7 +332,8 @@ private:
     for (unsigned i = 1; i < cuts.size(); ++i)
       if (cuts[i] % cuts[i - 1] != 0)
         return fail("dimensions do not line up");
-    // cuts ascend; dimension k (outermost first) lies between two of them.
+    // Cuts are in ascending order; dimension k (outermost first) lies between
+    // two of them.
     for (unsigned i = cuts.size() - 1; i > 0; --i) {
       sizes.push_back(cuts[i] / cuts[i - 1]);
       inner.push_back(cuts[i - 1]);
@@ -341,7 +343,7 @@ private:
     return true;
   }
 
-  /// Positions (elements of the domain per step) of the dimensions of `node`.
+  /// The steps of the dimensions of `node`, in elements of the domain.
   std::optional<SmallVector<int64_t>>
   stepsOf(const RawNode &node,
           ArrayRef<std::pair<int64_t, int64_t>> zones) const {
@@ -373,7 +375,7 @@ private:
     return true;
   }
 
-  /// Strides over the op's dimensions -> strides over the domain's.
+  /// Converts strides over the op's dimensions to strides over the domain's.
   SmallVector<int64_t> spread(const RawNode &node, ArrayRef<int64_t> steps,
                               ArrayRef<int64_t> strides) const {
     SmallVector<int64_t> result(sizes.size(), 0);
@@ -411,8 +413,8 @@ private:
     return inner[d] >= extents.column ? 1 : 2;
   }
 
-  /// Merges neighbouring dimensions of one zone wherever every operand moves
-  /// evenly across them.
+  /// Merges adjacent dimensions of one zone if every operand has uniform
+  /// strides across them.
   bool collapse() {
     for (unsigned d = 0; d + 1 < sizes.size();) {
       if (zoneOf(d) == zoneOf(d + 1) && isEven(d)) {
@@ -473,7 +475,8 @@ private:
     inner.erase(inner.begin() + d);
   }
 
-  /// A value made in the kernel must be read at the element it is made for.
+  /// A value that the kernel computes must be read at the element for which it
+  /// is computed.
   bool checkDataflow() {
     for (const KernelNode &node : nodes) {
       for (const KernelAccess &input : node.inputs) {
@@ -564,7 +567,7 @@ bool KernelDomain::isOnePass() const {
         llvm::any_of(node.inputs, [&](const KernelAccess &input) {
           return ofSums.contains(input.root);
         });
-    // Sums over the columns walk the row again as well.
+    // Sums over the columns walk the row again, too.
     if (node.level == KernelLevel::Full && readsSum)
       return false;
     if (readsSum || node.reduction == KernelReduction::Columns)
@@ -576,8 +579,8 @@ bool KernelDomain::isOnePass() const {
 
 std::optional<KernelDomain> mpc::analyzeKernel(ArrayRef<linalg::GenericOp> ops,
                                                std::string *reason) {
-  // Parts of one tensor that ops write one after the other (train.concat) meet
-  // in memory, not in registers.
+  // Parts of one tensor that several ops write (train.concat) are joined in
+  // memory, not in registers.
   for (linalg::GenericOp op : ops)
     for (Value init : op.getDpsInits())
       if (auto writer = memoryRoot(init).getDefiningOp<linalg::GenericOp>())

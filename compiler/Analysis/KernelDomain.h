@@ -1,15 +1,15 @@
 //===- KernelDomain.h - How linalg ops share one loop nest ------*- C++ -*-===//
 //
-// A generated kernel computes several `linalg.generic` in one walk over a
-// common iteration space of three zones:
+// A generated kernel computes several `linalg.generic` ops in one walk over a
+// common iteration space with three zones:
 //
 //   outer x row x column
 //
 // Columns are vectorised; a row reduction sums over the columns of one row and
 // is finished before the row's next phase; a column reduction sums over the
-// rows of one outer position. Memory is seen as linear: each operand is an
+// rows of one outer position. Memory is treated as linear: each operand is an
 // element offset plus one stride per dimension, so reshapes between the ops
-// do not matter.
+// have no effect.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_ANALYSIS_KERNELDOMAIN_H
@@ -24,17 +24,18 @@
 
 namespace mpc {
 
-/// The value whose memory `value` is: views are looked through.
+/// Looks through views: returns the value whose memory `value` is.
 mlir::Value memoryRoot(mlir::Value value);
 
 /// The tensors that the body of `op` reads at computed places.
 llvm::SmallVector<mlir::Value> computedReads(mlir::linalg::GenericOp op);
 
-/// All that `op` needs: its operands and its computed reads.
+/// All values that `op` needs: its operands and its computed reads.
 llvm::SmallVector<mlir::Value> valuesNeeded(mlir::Operation *op);
 
-/// Where a generic reads or writes: element `offset + sum(strides * indices)`
-/// of `root`, strides per dimension of the domain.
+/// An access of a generic: it reads or writes element
+/// `offset + sum(strides * indices)` of `root`, with one stride per dimension
+/// of the domain.
 struct KernelAccess {
   mlir::Value root;
   mlir::Type elementType;
@@ -47,7 +48,7 @@ struct KernelAccess {
   }
 };
 
-/// Which part of the domain an op walks.
+/// The part of the domain that an op walks.
 enum class KernelLevel {
   Full,   ///< outer x row x column.
   Row,    ///< outer x row: one scalar per row.
@@ -65,7 +66,7 @@ struct KernelNode {
   llvm::SmallVector<KernelAccess> outputs;
   /// The memory that the body reads at computed places.
   llvm::SmallVector<mlir::Value> reads;
-  /// For each dimension of the op: how `linalg.index` of it moves with the
+  /// For each dimension of the op, the strides of its `linalg.index` over the
   /// dimensions of the domain.
   llvm::SmallVector<llvm::SmallVector<int64_t>> indices;
 };
@@ -81,26 +82,26 @@ struct KernelDomain {
   int64_t columns() const;
   bool hasColumnReduction() const; ///< Sums over columns (one row at a time).
   bool hasRowReduction() const;    ///< Sums over rows.
-  /// No column needs what its row has to be walked for first: every element is
-  /// read once.
+  /// No op on columns needs a result of a previous pass over its row, so every
+  /// element is read once.
   bool isOnePass() const;
 };
 
-/// Finds the domain that all `ops` (in program order) fit into, or says in
-/// `reason` why there is none. One op that `mpc-split-reductions` left alone
-/// always has one.
+/// Finds the domain that all `ops` (in program order) fit into, or sets
+/// `reason` to why there is none. A single op always has one after
+/// `mpc-split-reductions`.
 std::optional<KernelDomain>
 analyzeKernel(llvm::ArrayRef<mlir::linalg::GenericOp> ops,
               std::string *reason = nullptr);
 
-/// Where a kernel, a function of generics, continues in the memory of an
-/// argument, as `train.concat` does piece by piece: the number of the argument
-/// that result `result` continues.
+/// If a kernel (a function of generics) writes result `result` into the memory
+/// of an argument, as `train.concat` does piece by piece, returns the number of
+/// that argument.
 std::optional<unsigned> continuedArgument(mlir::func::FuncOp kernel,
                                           unsigned result);
 
-/// Returns true if `kernel` reads of `argument` the elements that it writes to
-/// `result` and no others, each before it writes it: both may be one memory.
+/// Returns true if `kernel` reads only those elements of `argument` that it
+/// writes to `result`, each before it writes it, so that both may share memory.
 bool mayUpdateInPlace(mlir::func::FuncOp kernel, unsigned argument,
                       unsigned result);
 

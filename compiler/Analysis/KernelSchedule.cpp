@@ -8,21 +8,21 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Below this much work (see elementCost) a second thread costs more than it
-/// gives: starting one takes a microsecond or two.
+/// With less work than this (see elementCost), a second thread does not pay
+/// off: starting one takes a microsecond or two.
 static constexpr int64_t kWorthAThread = 100'000;
 
-/// Elements of one item of a flat walk: 16 KiB of f32, small enough to share
-/// out evenly, large enough to hide the call.
+/// Elements of one item of a flat walk: 16 KiB of f32, small enough to
+/// distribute evenly, large enough to hide the call.
 static constexpr int64_t kFlatItem = 4096;
 
-/// Registers that column sums may take.
+/// Vector registers that column sums may use.
 static constexpr int64_t kSumRegisters = 16;
 
-/// More than any element costs that is worth computing.
+/// Upper bound of costs, more than any useful element costs.
 static constexpr int64_t kMaxCost = int64_t(1) << 30;
 
-/// Work of a body or of a region in it.
+/// The work of a body or of a region in it.
 static int64_t costOf(Block &block) {
   int64_t cost = 0;
   for (Operation &inner : block.without_terminator()) {

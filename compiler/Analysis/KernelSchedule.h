@@ -6,10 +6,10 @@
 
 namespace mpc {
 
-/// Elements of f32 in the longest vector.
+/// The number of f32 elements in the longest vector.
 constexpr unsigned kVectorLanes = 16;
 
-/// The walk of a kernel, decided from shapes alone: neither the machine nor the
+/// The walk of a kernel. It depends only on shapes: neither the machine nor the
 /// number of threads may change a sum.
 struct KernelSchedule {
   enum class Walk {
@@ -17,22 +17,23 @@ struct KernelSchedule {
     Rows,    ///< An item is one row.
     Columns, ///< An item is a strip of columns of one outer position, summed
              ///< down the rows in registers.
-    Outer,   ///< An item is one outer position: its rows one after the other,
-             ///< column sums in memory.
+    Outer,   ///< An item is one outer position: its rows are computed in order,
+             ///< with column sums in memory.
   };
   Walk walk;
   int64_t items;        ///< Independent pieces of work.
-  int64_t grain;        ///< Items that are worth a thread of their own.
+  int64_t grain;        ///< Number of items that are worth a thread.
   unsigned lanes;       ///< Elements of one vector.
   int64_t itemElements; ///< Flat: columns of one item.
   int64_t stripVectors; ///< Columns: vectors of one strip.
 };
 
-/// With vectors of at most `maxLanes` elements, a power of two.
+/// Computes the schedule with vectors of at most `maxLanes` elements, a power
+/// of two.
 KernelSchedule scheduleKernel(const KernelDomain &domain,
                               unsigned maxLanes = kVectorLanes);
 
-/// Work of one element of the domain in units of a simple vector operation.
+/// Work per element of the domain, in units of a simple vector operation.
 int64_t elementCost(const KernelDomain &domain);
 
 } // namespace mpc

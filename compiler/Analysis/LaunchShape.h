@@ -10,25 +10,27 @@ namespace mpc {
 struct LaunchShape {
   int64_t items;    ///< Independent pieces of work; blocks of a grid.
   int64_t grain;    ///< Host: items that are worth a thread.
-  unsigned threads; ///< Threads of a block; 0 where there are no blocks.
+  unsigned threads; ///< Threads per block; 0 if there are no blocks.
   unsigned lanes;   ///< Elements that one thread handles at once.
-  bool isFlat;      ///< Has no sums and no rows.
+  bool isFlat;      ///< True if there are no sums and no rows.
 };
 
-/// Numbers that decide what becomes one kernel, and what several.
+/// Limits that decide which ops become one kernel.
 struct FusionLimits {
-  int64_t sharedWork; ///< Work (see elementCost) that must not be left to
-                      ///< few items if there could be more.
-  int64_t fewItems;   ///< Fewer are few.
-  int64_t longSum;    ///< A sum over so many elements at once is a kernel of
-                      ///< its own: what uses it has more to gain from the
-                      ///< kernels of its other operands.
+  int64_t sharedWork; ///< More work than this (see elementCost) must not be
+                      ///< left to few items if there could be more.
+  int64_t fewItems;   ///< Fewer items than this are few.
+  int64_t longSum;    ///< A sum over at least so many elements at once is a
+                      ///< separate kernel: its users gain more from fusion with
+                      ///< the kernels of their other operands.
   unsigned flatLanes; ///< Large flat kernels may not get fewer lanes.
-  unsigned operands;  ///< Operands of one kernel.
-  int64_t largeSum;   ///< A sum over more elements is done in two steps,
-  int64_t rowBlocks;  ///< of at most so many blocks.
-  bool splitRows;     ///< The same for sums over a few long rows,
-  int64_t largeRest;  ///< and for sums over so many rows of a larger walk.
+  unsigned operands;  ///< Maximum number of operands of a kernel.
+  int64_t largeSum;   ///< A sum over at least this many elements is done in two
+                      ///< steps,
+  int64_t rowBlocks;  ///< with at most this many blocks.
+  bool splitRows;     ///< Two steps also for sums over a few long rows,
+  int64_t largeRest;  ///< and for sums over at least this many rows of a larger
+                      ///< walk.
 };
 
 } // namespace mpc

@@ -37,8 +37,8 @@ static ArrayRef<char> rawBytes(ElementsAttr elements) {
 
 namespace {
 
-/// What there is among numbers. They may be all the weights of a model that is
-/// frozen: no branches, so that this runs at the rate of memory.
+/// Statistics of numbers. These may be all the weights of a frozen model: there
+/// are no branches, so that a scan runs at memory speed.
 template <typename Number> struct Scan {
   using Limits = std::numeric_limits<Number>;
   Number low = Limits::max(), high = Limits::lowest(), least = Limits::max();
@@ -67,7 +67,7 @@ template <typename Number> struct Scan {
 
   TensorFacts facts() const {
     TensorFacts facts;
-    // For an empty tensor, or one of infinities alone, any statement is true.
+    // Any statement is true for the finite elements of a tensor without any.
     facts.range = low > high ? NumberRange::within(0, 0)
                              : NumberRange::within(double(low), double(high));
     facts.range.mayBeInfinite = hasInfinity || hasMinusInfinity;
@@ -77,7 +77,7 @@ template <typename Number> struct Scan {
       return facts;
     facts.largest = std::max(std::abs(double(low)), std::abs(double(high)));
     facts.smallest = double(least);
-    // To eight digits, downwards.
+    // Rounded down to eight binary digits.
     facts.range.least = std::max(
         facts.range.least, NumberRange::within(facts.smallest, kInfinity).low);
     return facts;
@@ -116,7 +116,7 @@ TensorFacts mpc::factsOf(ElementsAttr elements, ConstantFacts &known) {
   auto [it, isNew] = known.try_emplace(elements);
   if (isNew) {
     it->second = scanElements(elements);
-    // Norms of rows at worst: of large tensors the interval is enough.
+    // Worst-case norms of rows: for large tensors the interval suffices.
     double extent = elements.getShapedType().getRank() > 0
                         ? elements.getShapedType().getShape().back()
                         : 1;
@@ -136,7 +136,7 @@ static double smallestOf(FloatType type) {
 }
 
 bool TensorFacts::exceeds(FloatType type) const {
-  // Halves of the smallest number are rounded to it.
+  // Numbers up to half the smallest number of `type` are rounded to 0.
   return largest > amp::largestOf(type) || range.isBeyond(type) ||
          (smallest > 0 && smallest <= smallestOf(type) / 2);
 }
@@ -174,7 +174,7 @@ bool TensorFacts::operator==(const TensorFacts &other) const {
 
 namespace {
 
-/// The facts of a value; none before it is visited.
+/// The facts about a value; none before it is visited.
 class FactsLattice : public dataflow::AbstractSparseLattice {
 public:
   using AbstractSparseLattice::AbstractSparseLattice;
@@ -220,7 +220,7 @@ private:
 
 } // namespace
 
-/// An input may be anything, a mask among others.
+/// An input may hold anything, including a mask.
 void RangeAnalysis::setToEntryState(FactsLattice *lattice) {
   TensorFacts facts;
   facts.isMasked =
@@ -231,7 +231,8 @@ void RangeAnalysis::setToEntryState(FactsLattice *lattice) {
 /// Facts about constants and about states that never change.
 std::optional<TensorFacts> RangeAnalysis::factsOfSource(Operation *op) {
   if (auto constant = dyn_cast<train::ConstantOp>(op)) {
-    // The seed of the backward pass gets a factor, which changes.
+    // Loss scaling multiplies the seed of the backward pass by a factor that
+    // changes.
     if (op->hasAttr(kLossSeedAttr))
       return TensorFacts();
     return factsOf(constant.getValue(), constants);
@@ -248,11 +249,12 @@ std::optional<TensorFacts> RangeAnalysis::factsOfSource(Operation *op) {
       !state.getInitialValueAttr() || written.contains(state.getSymName()))
     return facts;
   facts = factsOf(state.getInitialValueAttr(), constants);
-  if (isCopy) { // Rounded.
+  if (isCopy) { // The working copy is rounded.
     auto type = cast<FloatType>(getElementTypeOrSelf(read.getType()));
     facts.range.mayBeInfinite |= facts.range.most() > amp::largestOf(type);
   }
-  facts.smallest = 0; // Tables may lose their smallest elements.
+  facts.smallest = 0; // The smallest elements of frozen tables may be rounded
+                      // to 0.
   return facts;
 }
 
@@ -260,7 +262,7 @@ static bool isFloat(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
-/// True for ops behind which nothing is left of what constants brought in.
+/// True for ops after which constants no longer determine magnitudes.
 static bool endsConstants(Operation *op) {
   auto precision = dyn_cast<PrecisionOpInterface>(op);
   return precision &&
@@ -268,15 +270,15 @@ static bool endsConstants(Operation *op) {
           precision.getPrecisionClass(nullptr) == amp::PrecisionClass::Low);
 }
 
-/// What constants bring into the results. An index picks and a condition
-/// chooses; neither is part of the result.
+/// The influence of constants on the results. Indices and conditions only
+/// select: they are not part of the result.
 static TensorFacts carriedInto(Operation *op,
                                ArrayRef<const FactsLattice *> operands) {
   TensorFacts carried;
   if (endsConstants(op))
     return carried;
   bool floats = llvm::any_of(op->getOperands(), isFloat);
-  int halves = 0; // Two exceed the range of f32.
+  int halves = 0; // The sum of two of these exceeds the range of f32.
   for (auto [operand, lattice] : llvm::zip(op->getOperands(), operands)) {
     if (floats ? !isFloat(operand) : getElementTypeOrSelf(operand).isInteger(1))
       continue;
@@ -333,7 +335,7 @@ Ranges::Ranges(func::FuncOp func, ConstantFacts &constants)
           written.insert(write.getState());
   solver.load<dataflow::DeadCodeAnalysis>();
   solver.load<RangeAnalysis>(constants, std::move(written));
-  // Nothing in it fails.
+  // The analysis never fails.
   (void)solver.initializeAndRun(func);
 }
 

@@ -1,13 +1,14 @@
-//===- Ranges.h - What the values of a function can be ----------*- C++ -*-===//
+//===- Ranges.h - Ranges of the values of a function ------------*- C++ -*-===//
 //
-// Intervals of all tensors, by what ops say of their results
-// (RangeOpInterface), and what constants of the model bring in: a mask of -1e9
-// that is added to scores of any size says nothing of their interval, but that
-// they do not fit f16.
+// Computes ranges of all tensors from what ops prove about their results
+// (RangeOpInterface), and the influence of constants of the model: a mask of
+// -1e9 that is added to scores of unknown size does not bound them, but shows
+// that they do not fit in f16.
 //
-// Proven is what holds for all data and all weights. Of what is trained nothing
-// is known, whatever it is at first, nor of statistics, which a checkpoint may
-// bring. Constants of the model, and what is frozen, stay what they are.
+// A range is proven for all data and all weights. Nothing is known about
+// trained weights, whatever their initial values are, nor about statistics,
+// which a checkpoint may replace. Constants of the model and frozen weights
+// never change.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_ANALYSIS_RANGES_H
@@ -24,20 +25,21 @@
 
 namespace mpc {
 
-/// What is known of one tensor.
+/// What is known about one tensor.
 struct TensorFacts {
   amp::NumberRange range;
-  /// Bounds from the constants that it is computed from: the largest finite
-  /// size, and the smallest but 0; 0 if there is none. No op in between has
-  /// bounded either.
+  /// The largest finite and the smallest nonzero magnitude among the constants
+  /// that the tensor is computed from without an op in between that bounds
+  /// them; 0 if there is none.
   double largest = 0, smallest = 0;
-  /// There may be minus infinities, not because something overflowed: a
-  /// constant brings them, or an input may.
+  /// There may be minus infinities without an overflow: from a constant, or
+  /// from an input.
   bool isMasked = false;
 
-  /// True if `type` cannot hold all of it: a mask, an epsilon.
+  /// True if `type` cannot represent all elements, such as a mask or an
+  /// epsilon.
   bool exceeds(mlir::FloatType type) const;
-  /// The size of a value that is too large for `type`, if there is one.
+  /// The magnitude of a value that is too large for `type`, if there is one.
   std::optional<double> findTooLarge(mlir::FloatType type) const;
 
   static TensorFacts join(const TensorFacts &a, const TensorFacts &b);
@@ -45,14 +47,14 @@ struct TensorFacts {
   void print(llvm::raw_ostream &os) const { os << range.text(); }
 };
 
-/// What constants hold, each looked through once.
+/// Facts about constants, so that each is scanned only once.
 using ConstantFacts = llvm::DenseMap<mlir::Attribute, TensorFacts>;
 
 TensorFacts factsOf(mlir::ElementsAttr elements, ConstantFacts &known);
 
 class Ranges {
 public:
-  /// `constants` may serve several functions.
+  /// `constants` is a cache that several functions may share.
   Ranges(mlir::func::FuncOp func, ConstantFacts &constants);
   ~Ranges();
 

@@ -50,7 +50,7 @@ mpc::findLinearLayers(func::FuncOp func,
         layers[name].backward.push_back(op);
       continue;
     }
-    // A node that is more than one product is no layer.
+    // A node with more than one product is not a layer.
     if (isWeight(op->getOperand(0)) != isWeight(op->getOperand(1)) &&
         !layers.insert({name, {name.str(), op, {}}}).second)
       layers[name].forward = nullptr;
@@ -80,7 +80,8 @@ std::optional<amp::Decision> mpc::whyNotFp8(const LinearLayer &layer) {
   return std::nullopt;
 }
 
-/// What a cast or a view of it is read by products for.
+/// The tensor behind casts and views: products that read it in any of these
+/// forms share one FP8 copy.
 static Value roundedOnce(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (!isa<amp::CastOp>(op) && !train::isReshape(op))
@@ -90,11 +91,11 @@ static Value roundedOnce(Value value) {
   return value;
 }
 
-/// Nanoseconds that a machine takes to round `tensors`, and to transpose those
-/// that are turned: 2 bytes of an element become 1, which is then copied. Found
-/// with it are its largest magnitude and its scale, in kernels of one block.
-/// Nothing more is paid for taking scales out: the products do, by factors that
-/// one kernel makes of all scales.
+/// Nanoseconds to round `tensors`, and to transpose those that need it: 2 bytes
+/// per element become 1, which is then copied. The launches include the kernels
+/// of one block that compute the largest magnitude and the scale. Unscaling
+/// costs nothing extra: the products do it, with factors that one kernel
+/// computes from all scales.
 static double timeOfRounding(const llvm::MapVector<Value, bool> &tensors,
                              const Machine &machine) {
   double time = 0;
@@ -109,14 +110,15 @@ static double timeOfRounding(const llvm::MapVector<Value, bool> &tensors,
 
 double mpc::timeSavedByFp8(const LinearLayer &layer, const Machine &machine) {
   double saved = 0;
-  llvm::MapVector<Value, bool> tensors; ///< Whether turned for some product.
+  llvm::MapVector<Value, bool> tensors; ///< True if some product needs it
+                                        ///< transposed.
   for (train::ContractionOpInterface product : layer.products()) {
     auto [rows, sum, columns] = product.getExtents();
     double work = 2.0 * rows * sum * columns;
     saved += work / machine.bf16 - work / machine.fp8;
-    // A byte of each operand instead of two.
+    // The products read one byte per element of each operand instead of two.
     saved += (1.0 * rows * sum + 1.0 * sum * columns) / machine.bytes;
-    // Both must lie along the sum.
+    // Both factors must be contiguous along the sum.
     for (OpOperand &factor : product->getOpOperands())
       tensors[roundedOnce(factor.get())] |=
           !product.liesAlongSum(factor.getOperandNumber());

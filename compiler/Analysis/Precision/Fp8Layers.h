@@ -1,8 +1,8 @@
 //===- Fp8Layers.h - Linear layers, forward and backward --------*- C++ -*-===//
 //
-// What goes to FP8 goes layer by layer: the product of an activation with a
-// weight, and the products that its gradients are, rest on the same three
-// tensors. Here they are found, and what speaks against FP8 for each.
+// FP8 is chosen per linear layer: the product of an activation with a weight
+// and the products of its gradients share the same three tensors. This finds
+// the layers, and for each the reasons against FP8.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_FP8LAYERS_H
@@ -27,24 +27,25 @@ struct LinearLayer {
   llvm::SmallVector<train::ContractionOpInterface> products() const;
 };
 
-/// What depends on the seed of a gradient.
+/// The values that depend on the seed of the backward pass.
 llvm::DenseSet<mlir::Value> findGradients(mlir::func::FuncOp func);
 
-/// True for a parameter or constant, cast or moved at most.
+/// True for a parameter or constant, possibly cast or moved.
 bool isWeight(mlir::Value value);
 
-/// The layers of a function that trains, in order: products of a weight with
-/// what is none, both in 16 bit, and those of their gradients.
+/// The linear layers of a training function, in order: 16-bit products of a
+/// weight with another tensor, and the products of their gradients.
 llvm::SmallVector<LinearLayer>
 findLinearLayers(mlir::func::FuncOp func,
                  const llvm::DenseSet<mlir::Value> &gradients);
 
-/// Why matrix units cannot multiply the layer in FP8; nothing if they can.
+/// Returns why matrix units cannot multiply the layer in FP8; nothing if they
+/// can.
 std::optional<amp::Decision> whyNotFp8(const LinearLayer &layer);
 
-/// Nanoseconds that FP8 saves a machine in the products of the layer, less what
-/// it costs to round its tensors and to turn those that do not lie along the
-/// sum; below zero where it would be slower.
+/// Nanoseconds that FP8 saves in the products of the layer, minus the time to
+/// round its tensors and to transpose those that are not contiguous along the
+/// sum; negative if FP8 would be slower.
 double timeSavedByFp8(const LinearLayer &layer, const Machine &machine);
 
 } // namespace mpc

@@ -12,7 +12,8 @@ static bool isFloat(Value value) {
   return getFloatElementType(value.getType()) != nullptr;
 }
 
-/// True if `op` has results to look at, and `test` holds for each that is used.
+/// True if some float result of `op` is used, and `test` holds for each that
+/// is.
 static bool allResults(Operation *op, llvm::function_ref<bool(Value)> test) {
   bool found = false;
   for (Value result : op->getResults()) {
@@ -41,7 +42,7 @@ private:
 
   const llvm::DenseSet<Value> &ofParameters;
   llvm::DenseSet<Value> alone, behindWeights;
-  /// Values with a use that is moved to a pack, whatever other uses are.
+  /// Values with at least one use that is moved to a pack.
   llvm::DenseSet<Value> moved;
 };
 
@@ -50,7 +51,7 @@ private:
 Search::Search(func::FuncOp func, const llvm::DenseSet<Value> &ofParameters)
     : ofParameters(ofParameters) {
   for (Operation &op : llvm::reverse(func.front())) {
-    // Averages of weights are packed, too.
+    // Weights are not gradients, though their averages are packed, too.
     if (isa<train::ReadOp, train::UnpackOp>(op))
       continue;
     for (Value result : op.getResults()) {
@@ -98,8 +99,8 @@ bool Search::leadsToPackAlone(Value value) const {
          });
 }
 
-/// True if `use` is by a pack, or by an op that moves elements there. A cast is
-/// no op of the model: what counts is who reads it.
+/// True if the user is a pack, or an op that moves elements to one. Looks
+/// through casts, which are not ops of the model.
 bool Search::isMovedToPack(OpOperand &use) const {
   Operation *user = use.getOwner();
   if (isa<train::PackOp>(user))

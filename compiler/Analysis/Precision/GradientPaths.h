@@ -1,9 +1,10 @@
 //===- GradientPaths.h - From a gradient to the pack ------------*- C++ -*-===//
 //
 // The gradient of a parameter is summed in f32, and the optimizer reads it in
-// f32: rounded in between it would lose what master weights are for. What lies
-// between is the reverse of what a model does with a weight before it uses it:
-// slices of a fused one, the sum over uses of a tied one, factors, transposes.
+// f32: rounding in between would defeat the purpose of master weights. The ops
+// in between are the reverse of what a model does with a weight before it uses
+// it: slices of a fused weight, the sum over the uses of a tied weight,
+// factors, transposes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_GRADIENTPATHS_H
@@ -15,16 +16,16 @@
 
 namespace mpc {
 
-/// The values of `func` that are the gradient of a parameter or a part of one:
+/// The values of `func` that are gradients of parameters, or parts of them:
 ///
-/// - a value that leads to packs and nowhere else, and on the way no `low` op
-///   reads it;
-/// - or one does, but all that meets it on its ways is computed from
-///   parameters: the gradient of a product of weights, as in LoRA;
-/// - or it leads elsewhere too, but is a pack's operand, or would be if it were
-///   not moved.
+/// - values that only lead to packs, without a `low` op on the way;
+/// - values that only lead to packs through `low` ops whose other operands are
+///   computed from parameters: the gradient of a product of weights, as in
+///   LoRA;
+/// - values that lead elsewhere, too, but are operands of a pack, directly or
+///   through ops that only move elements.
 ///
-/// `ofParameters` are the values computed from parameters and constants alone.
+/// `ofParameters` are the values computed only from parameters and constants.
 llvm::DenseSet<mlir::Value>
 findGradientPaths(mlir::func::FuncOp func,
                   const llvm::DenseSet<mlir::Value> &ofParameters);

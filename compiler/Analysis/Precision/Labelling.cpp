@@ -22,27 +22,27 @@ static int64_t numElements(Value value) {
   return cast<RankedTensorType>(value.getType()).getNumElements();
 }
 
-/// A single number is never rounded: it saves nothing, and it may be the loss,
-/// its scale or the seed of the gradient, which exceed the range of f16. Matrix
-/// units alone want both operands in one type.
+/// A single number is never rounded: that would save nothing, and it may be the
+/// loss, its scale or the seed of the backward pass, which exceed the range of
+/// f16. Only matrix units need both operands in one type.
 static bool isKeptScalar(PrecisionOpInterface op, Value value) {
   return numElements(value) == 1 && !isLowOp(op);
 }
 
-/// True if running `op` moves its operands and results. Reads, writes, packing
-/// and views cost nothing: the plan computes in place.
+/// True if running `op` reads and writes memory. Reads and writes of states,
+/// packing and views cost nothing: the plan computes in place.
 static bool movesBytes(Operation *op) {
   auto cost = dyn_cast<train::CostOpInterface>(op);
   return cost && !train::isView(op);
 }
 
-/// Elements that running an op which moves bytes reads of one operand.
+/// The number of elements of one operand that an op with movesBytes reads.
 static int64_t numReads(OpOperand &use) {
   return cast<train::CostOpInterface>(use.getOwner())
       .countReads(use.getOperandNumber());
 }
 
-/// Bytes of reading and writing a value once to change its type.
+/// The bytes of a cast: the value is read and written once.
 static int64_t castCost(Value value) { return numElements(value) * (4 + 2); }
 
 /// True if the 16-bit form of `value` exists without a cast at run time.
@@ -52,7 +52,7 @@ static bool hasFreeCopy(Value value) {
   return getWeightState(value) != nullptr;
 }
 
-/// True if the elements of `value` are computed, not moved from elsewhere.
+/// True if the elements of `value` are computed, not only moved.
 static bool isComputed(Value value) {
   auto op = dyn_cast_or_null<PrecisionOpInterface>(value.getDefiningOp());
   return op && !isTransparent(op) &&
@@ -63,8 +63,9 @@ static bool isComputed(Value value) {
 // What is always f32
 //===----------------------------------------------------------------------===//
 
-/// Weights that are moved are rounded as weights are; weights that are computed
-/// only by who reads the result in 16 bit.
+/// True if `value` must be stored in f32. Weights that are only moved may be
+/// rounded like weights; values computed from weights are stored in f32 and
+/// only rounded for users that read 16 bit.
 bool Labelling::staysWide(Value value) const {
   return origins.isUnbounded(value) || ranges.of(value).exceeds(lowType) ||
          origins.isParameterGradient(value) || origins.isUpdate(value) ||
@@ -132,8 +133,8 @@ Labelling::Labelling(func::FuncOp func, const Ranges &ranges, FloatType low,
   assert(cost < MinCut::forbidden && "all f32 is always allowed");
 }
 
-/// What is pinned is not cast up either, for then it was rounded before; only
-/// the user may have wanted that.
+/// A value that is read by a pinned operand is not stored in 16 bit and cast
+/// up, since it would have been rounded before; only the user may choose that.
 void Labelling::keepPinned(PrecisionOpInterface op) {
   for (OpOperand &use : op->getOpOperands()) {
     Node node = nodeOf(use.get());
@@ -144,7 +145,8 @@ void Labelling::keepPinned(PrecisionOpInterface op) {
   }
 }
 
-/// True if what `op` makes of this operand is finite, but of 0.
+/// True if the results of `op` are finite for this operand in [smallest, 1],
+/// but not for 0.
 static bool hasPoleAtZero(amp::RangeOpInterface op, OpOperand &use,
                           double smallest) {
   auto isFinite = [&](double low) {
@@ -160,8 +162,8 @@ static bool hasPoleAtZero(amp::RangeOpInterface op, OpOperand &use,
   return isFinite(smallest) && !isFinite(0);
 }
 
-/// A probability may be too small for f16, and never 0: where its reader has a
-/// pole there, as a logarithm has, it is not rounded.
+/// A probability that is never 0 may be too small for f16. If its reader has a
+/// pole at 0, as a logarithm has, it is not rounded.
 void Labelling::keepFromPoles(Operation *op) {
   auto ranged = dyn_cast<amp::RangeOpInterface>(op);
   double smallest = amp::smallestNormalOf(lowType);
@@ -172,7 +174,7 @@ void Labelling::keepFromPoles(Operation *op) {
     if (!isF32Tensor(use.get().getType()) || range.low != 0 ||
         !range.isBounded() || !hasPoleAtZero(ranged, use, smallest))
       continue;
-    // And what it is moved from.
+    // Includes the values that it is moved from.
     SmallVector<Value> work = {use.get()};
     while (!work.empty()) {
       Value value = work.pop_back_val();
@@ -187,20 +189,22 @@ void Labelling::keepFromPoles(Operation *op) {
   }
 }
 
-/// Gives every f32 result and every use that may differ a node.
+/// Creates a node for every f32 result, and for every use that may have another
+/// label.
 void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
   auto precision = dyn_cast<PrecisionOpInterface>(op);
   if (precision)
     keepPinned(precision);
   bool isWeight =
       op->getNumResults() == 1 && getWeightState(op->getResult(0)) != nullptr;
-  // A layer in 8 bit is labelled like any other: the class of its ops is `low`.
+  // An FP8 layer is labelled like any other: the class of its ops is `low`.
   bool isFree = !override.format || override.is(FormatFacts::Layer);
   if (precision && !isWeight && isFree)
     return addClass(precision);
 
-  // A weight, whose copy is free; an op without a class, such as a
-  // return; or the user's word, which pins and the update alone overrule.
+  // The rest has fixed labels: weights, whose copies are free; ops without a
+  // class, such as a return; and ops with a format from the user, which only
+  // pins and the update overrule.
   bool isUpdate = llvm::any_of(
       op->getResults(), [&](Value result) { return origins.isUpdate(result); });
   bool low =
@@ -227,7 +231,7 @@ void Labelling::addOp(Operation *op, const PrecisionOverride &override) {
       stored[result] = low && !isPinned(result) ? narrow : wide;
 }
 
-/// `use` reads f32 where the value is stored in f32: no cast for this op.
+/// `use` reads f32 if the value is stored in f32: there is no cast for this op.
 void Labelling::readAsStored(OpOperand &use) {
   cut.addEdge(nodeOf(use.get()), used.lookup(&use), MinCut::forbidden);
 }
@@ -259,8 +263,8 @@ void Labelling::addClass(PrecisionOpInterface op) {
     bool moves = kind == PrecisionClass::Promote;
     if (!moves || !hasFreeCopy(use.get()))
       readAsStored(use);
-    // A result is as wide as the widest operand; or as the first, which the
-    // others serve, unless the op bounds it.
+    // A result is as wide as the widest operand; or as the main operand, unless
+    // the op bounds the result.
     if (moves || (isMain && !op.isBounded()))
       for (OpResult result : op->getResults())
         if (isF32Tensor(result.getType()))
@@ -269,8 +273,9 @@ void Labelling::addClass(PrecisionOpInterface op) {
   }
 }
 
-/// What a product reads: 16 bit, unless errors have a price. Then all of it is
-/// in one format, and f32 is summed to f32.
+/// The node of the operands of a product: 16 bit, unless errors have a price.
+/// In that case all operands have one label, and a product of f32 operands has
+/// an f32 result.
 Labelling::Node Labelling::nodeOfProduct(PrecisionOpInterface op) {
   auto cost = dyn_cast<train::CostOpInterface>(*op);
   if (!price || !cost)
@@ -284,7 +289,8 @@ Labelling::Node Labelling::nodeOfProduct(PrecisionOpInterface op) {
   return node;
 }
 
-/// In bytes; so much at most that sums of it stay below what is forbidden.
+/// The cost of rounding `value` in bytes, bounded so that sums of costs stay
+/// below `MinCut::forbidden`.
 int64_t Labelling::costOfError(Value value) const {
   constexpr double kMax = 1e15;
   if (!price)
@@ -311,16 +317,16 @@ double Labelling::error() const {
   return sum;
 }
 
-/// Follow: results and the operands that carry the data share one node; small
-/// operands that are broadcast, and what is computed from parameters, are read
-/// as they are. Transparent: all share.
+/// Follow: results and the operands of their size share one node; smaller
+/// operands that are broadcast, and values computed from parameters, are read
+/// as stored. Transparent: all results and operands share one node.
 void Labelling::addTied(PrecisionOpInterface op) {
   bool exact = isTransparent(op);
   bool anyWide = llvm::any_of(op->getResults(), [&](OpResult result) {
     return isF32Tensor(result.getType()) && staysWide(result);
   });
-  // Arithmetic is in registers, so f32 results need no f32 operands; but a
-  // kernel of the catalog has one type.
+  // Generated code converts in registers, so f32 results need no f32 operands;
+  // but a kernel of the catalog has one type.
   bool mixes = anyWide && !exact && !isa<train::KernelOpInterface>(*op);
   Node tied = anyWide || (exact && hasFixed(op)) ? wide : cut.addNode();
   int64_t elements = -1;
@@ -357,13 +363,13 @@ void Labelling::addTied(PrecisionOpInterface op) {
       found = true;
     }
   }
-  // All operands are broadcast, or the op shrinks its data.
+  // All operands are broadcast, or the results are smaller than the operands.
   if (!found && first)
     tie(*first);
 }
 
-/// Forbids 16 bit where no chain of tensors that might be 16-bit leads to a
-/// `low` op: fewer bytes alone are no reason to round a model.
+/// Forbids 16 bit for tensors that no chain of potential 16-bit tensors
+/// connects to a `low` op: saving bytes alone is no reason to round a model.
 void Labelling::keepAwayFromProducts(Block &body) {
   llvm::EquivalenceClasses<Node> regions;
   regions.insert(narrow);
@@ -406,8 +412,8 @@ void Labelling::keepAwayFromProducts(Block &body) {
 // Costs
 //===----------------------------------------------------------------------===//
 
-/// f32 moves two bytes more for each element than 16 bit, and rounding has to
-/// be worth it.
+/// f32 moves two bytes more per element than 16 bit; rounding must save at
+/// least `minimumGain`.
 void Labelling::addCosts(Operation *op) {
   if (!isTransparent(op))
     for (Value result : op->getResults())
@@ -434,14 +440,14 @@ void Labelling::addCasts(Value value) {
   if (users.empty())
     return;
 
-  // `noLow` is on the source side if no user reads 16 bit; else one cast down
-  // is paid if the value is stored in f32.
+  // `noLow` is on the source side if no user reads 16 bit; otherwise a value
+  // stored in f32 costs one cast to 16 bit.
   Node noLow = cut.addNode();
   int64_t cast = castCost(value) + minimumGain;
   cut.addEdge(from, noLow,
               (hasFreeCopy(value) ? 0 : cast) + costOfError(value));
-  // `noWide` is on the sink side if no user reads f32; else one cast up is
-  // paid if the value is stored in 16 bit.
+  // `noWide` is on the sink side if no user reads f32; otherwise a value stored
+  // in 16 bit costs one cast to f32.
   Node noWide = cut.addNode();
   cut.addEdge(noWide, from, cast);
   for (Node user : users) {
@@ -464,7 +470,7 @@ Labelling::Node Labelling::nodeOf(OpOperand &use) const {
   return it == used.end() ? nodeOf(use.get()) : it->second;
 }
 
-/// What `value` causes: its write, its reads and its casts.
+/// The cost of `value`: its write, its reads and its casts.
 Labelling::Price Labelling::priceOfValue(Value value,
                                          const Trial &trial) const {
   auto low = [&](Node node) {
@@ -492,7 +498,7 @@ Labelling::Price Labelling::priceOfValue(Value value,
   return price;
 }
 
-/// What `trial`, which differs in labels of `op` alone, costs more.
+/// The extra cost of `trial`, which differs only in labels of `op`.
 Labelling::Price Labelling::extraPrice(Operation *op,
                                        const Trial &trial) const {
   llvm::SmallSetVector<Value, 8> values;
@@ -512,7 +518,7 @@ Labelling::Price Labelling::extraPrice(Operation *op,
   return more;
 }
 
-/// Why `op`, which has no choice, is f32.
+/// Explains why `op`, which has no choice, is f32.
 amp::Decision Labelling::explainWide(Operation *op) const {
   auto isLarge = [](Value value) {
     return isF32Tensor(value.getType()) && numElements(value) > 1;
@@ -535,7 +541,8 @@ amp::Decision Labelling::explainWide(Operation *op) const {
   return {Rule::Pin};
 }
 
-/// What the other answer would cost, all else being equal.
+/// Explains the labels of `op` by the cost of the other choice, all else being
+/// equal.
 amp::Decision Labelling::explainPrice(Operation *op, Trial other,
                                       bool low) const {
   auto isIn = [&](const auto &nodes) {
@@ -565,7 +572,7 @@ amp::Decision Labelling::explainPrice(Operation *op, Trial other,
           {answer, builder.getI64IntegerAttr(std::abs(more.bytes))}};
 }
 
-/// The cost, in bytes, of the errors of what `op` reads and makes.
+/// The cost, in bytes, of the errors of the operands and results of `op`.
 int64_t Labelling::costOfErrors(Operation *op) const {
   int64_t cost = 0;
   for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),

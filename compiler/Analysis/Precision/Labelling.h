@@ -1,29 +1,30 @@
 //===- Labelling.h - Two labels for every float of a function ---*- C++ -*-===//
 //
-// Chooses between f32 and 16 bit for every f32 tensor of a function so that
-// the bytes moved are fewest, among all choices that classes, pins, origins and
-// user options allow. Exact: a minimum cut with f32 on the source side.
+// Chooses between f32 and 16 bit for every f32 tensor of a function so that the
+// number of bytes moved is minimal among all choices that classes, pins,
+// origins and user options allow. The solution is exact: a minimum cut with f32
+// on the source side.
 //
 // Rounding begins at `low` ops: they read 16 bit and may store it. From there
-// 16 bit spreads over what reads or makes their tensors, but
+// 16 bit spreads to the ops that read or write their tensors, but
 //
-// - only `low` ops have f32 tensors cast for them; others read them as they
-// are;
-// - inputs stay f32 up to a `low` op or a result that its op bounds; what is
-//   computed from parameters alone, and gradients of parameters, stay f32
-//   (Origins.h), as does what 16 bit is proven not to hold (Analysis/Ranges.h);
-// - where no `low` op is, nothing is rounded.
+// - f32 tensors are cast only for `low` ops; other ops read them as stored;
+// - values computed from inputs stay f32 up to a `low` op or a result that its
+//   op bounds; values computed only from parameters, and gradients of
+//   parameters, stay f32 (Origins.h), as do values that are proven not to fit
+//   in 16 bit (Analysis/Ranges.h);
+// - nothing is rounded without a `low` op.
 //
-// Nodes of the cut: one per stored value, one per use of a value by an op that
-// may ask for another type than the stored one. Costs, in bytes:
+// Nodes of the cut: one per stored value, and one per use of a value by an op
+// that may require another type than the stored one. Costs, in bytes:
 //
 // - each op writes its results and reads its operands at the label's width;
-// - a value that some use wants in the other type is cast once, whatever the
+// - a value that some uses require in the other type is cast once, whatever the
 //   number of such uses: it is read and written again. Weights and constants
-//   exist in both types and cost no cast;
-// - each tensor that is rounded, and each cast, has to save `minimumGain`.
+//   exist in both types and need no cast;
+// - each rounded tensor and each cast must save `minimumGain`.
 //
-// Among equally cheap choices the one with most f32 wins.
+// Among equally cheap choices, the one with the most f32 tensors is chosen.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_LABELLING_H
@@ -41,7 +42,7 @@
 
 namespace mpc {
 
-/// What the user says about an op, over its class.
+/// The user's choice for an op, which overrides its class.
 struct PrecisionOverride {
   std::optional<Format> format = {}; ///< Nothing if the user gave none.
   Rule rule = Rule::Option;
@@ -56,27 +57,27 @@ struct PrecisionOverride {
   }
 };
 
-/// What a choice costs beside bytes, where errors are bounded.
+/// The costs of a choice other than bytes, with an error budget.
 struct ErrorPrice {
-  /// The error that rounding a value makes; errors add up.
+  /// The error that is caused by rounding a value; errors add up.
   std::function<double(mlir::Value)> errorOf;
   double bytesPerError = 0;
-  double bytesPerFlop = 0; ///< What a product in f32 costs more.
+  double bytesPerFlop = 0; ///< Extra cost of a product in f32.
 };
 
 class Labelling {
 public:
   using OverrideFn = llvm::function_ref<PrecisionOverride(mlir::Operation *)>;
 
-  /// Labels the f32 tensors of `func`, 16 bit being `low`. Other types are left
-  /// out: their label is f32, which means "as they are". `minimumGain` is in
-  /// bytes. With a `price` products have a choice, too. It and `ranges`, of
-  /// this function, must outlive this.
+  /// Labels the f32 tensors of `func`; `low` is the 16-bit type. Tensors of
+  /// other types are ignored: their label is f32, which means "unchanged".
+  /// `minimumGain` is in bytes. With a `price`, products have a choice, too.
+  /// `price` and `ranges` (of this function) must outlive this object.
   Labelling(mlir::func::FuncOp func, const Ranges &ranges, mlir::FloatType low,
             int64_t minimumGain, OverrideFn overrideOf,
             const ErrorPrice *price = nullptr);
 
-  /// The sum of the errors of all that is rounded.
+  /// The sum of the errors of all rounded values.
   double error() const;
 
   /// True if `value` is stored in 16 bit.
@@ -85,7 +86,7 @@ public:
   /// True if the op of `use` reads 16 bit.
   bool isLow(mlir::OpOperand &use) const { return isLow(nodeOf(use)); }
 
-  /// Why `op` got its types. The op must have floats.
+  /// Explains the types of `op`, which must have floats.
   amp::Decision explain(mlir::Operation *op) const;
 
   /// The format that the user gave `op`, if any.
@@ -121,8 +122,8 @@ private:
   bool isFree(Node node) const { return node != wide && node != narrow; }
   bool isLow(Node node) const { return !cut.isSource(node); }
 
-  /// What a choice costs: bytes that move, and tensors that are rounded or
-  /// cast.
+  /// The cost of a choice: bytes moved, and the number of tensors that are
+  /// rounded or cast.
   struct Price {
     int64_t bytes = 0, conversions = 0;
   };
@@ -141,13 +142,13 @@ private:
   Node wide;   ///< Always f32.
   Node narrow; ///< Always 16 bit.
   llvm::DenseMap<mlir::Value, Node> stored;
-  /// Uses that are not here read the value as it is stored.
+  /// Uses that are not in the map read the value as stored.
   llvm::DenseMap<mlir::OpOperand *, Node> used;
-  /// Nodes that no chain of tensors connects with a `low` op.
+  /// Nodes that no chain of tensors connects to a `low` op.
   llvm::DenseSet<Node> apart;
-  /// Nodes of values that pinned operands read.
+  /// Nodes of values that are read by pinned operands.
   llvm::DenseSet<Node> pinned;
-  /// Nodes of values that are read where 0 has no value.
+  /// Nodes of values that are read by ops with a pole at 0.
   llvm::DenseSet<Node> poles;
   llvm::DenseMap<mlir::Operation *, PrecisionOverride> overrides;
 };

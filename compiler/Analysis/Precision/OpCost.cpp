@@ -18,7 +18,7 @@ OpCost &OpCost::operator+=(const OpCost &other) {
 void OpCost::addTo(llvm::json::Object &object) const {
   object["flops"] = flops;
   object["flops_16bit"] = lowFlops;
-  // What few programs have, in those that do.
+  // Only programs with such operations have these fields.
   if (fp8Flops > 0)
     object["flops_8bit"] = fp8Flops;
   if (tf32Flops > 0)

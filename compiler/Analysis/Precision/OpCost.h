@@ -1,4 +1,4 @@
-//===- OpCost.h - What an op computes and moves -----------------*- C++ -*-===//
+//===- OpCost.h - Operations and memory traffic of an op --------*- C++ -*-===//
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_OPCOST_H
 #define MPC_COMPILER_ANALYSIS_PRECISION_OPCOST_H
 
@@ -7,9 +7,9 @@
 
 namespace mpc {
 
-/// By format; before ops are fused.
+/// Costs by format, before ops are fused.
 struct OpCost {
-  int64_t flops = 0, lowFlops = 0; ///< In all, and in 16 bit or less.
+  int64_t flops = 0, lowFlops = 0; ///< Total, and in 16 bit or less.
   int64_t fp8Flops = 0, tf32Flops = 0;
   int64_t bytes = 0, lowBytes = 0; ///< Bytes of floats.
 
@@ -19,7 +19,7 @@ struct OpCost {
   void addTo(llvm::json::Object &object) const;
 };
 
-/// A view computes and moves nothing, as does what does not say.
+/// The cost of an op; zero for views and for ops without CostOpInterface.
 OpCost costOf(mlir::Operation *op);
 
 /// The type of the operand that decides how the op computes: the first float

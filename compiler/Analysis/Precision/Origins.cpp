@@ -25,8 +25,8 @@ Origins::Origins(func::FuncOp func) {
   gradients = findGradientPaths(func, ofParameters);
 }
 
-/// Back from each index through integers, to the floats that they were, and
-/// through these.
+/// Walks back from each index through integers to the floats that they were
+/// computed from, and on through floats.
 void Origins::visitPlaces(func::FuncOp func) {
   SmallVector<Value> work;
   llvm::DenseSet<Value> integers;
@@ -59,8 +59,8 @@ void Origins::visitPlaces(func::FuncOp func) {
   }
 }
 
-/// Back from the writes, as far as gradients; a product is of a later forward
-/// pass, or of an update that is more than one.
+/// Walks back from the writes to the gradients. Stops at products: they belong
+/// to a later forward pass, or to an update that contains products.
 void Origins::visitUpdates(func::FuncOp func) {
   SmallVector<Value> work;
   for (auto write : func.front().getOps<train::WriteOp>()) {
@@ -82,7 +82,7 @@ void Origins::visitUpdates(func::FuncOp func) {
 }
 
 void Origins::visitForward(Operation *op) {
-  // An index picks and a condition chooses; neither is part of the result.
+  // Indices and conditions only select: they are not part of the result.
   bool floats = llvm::any_of(op->getOperands(), isFloatValue);
   bool carries = false;
   for (Value operand : op->getOperands())
@@ -90,8 +90,8 @@ void Origins::visitForward(Operation *op) {
                : !getElementTypeOrSelf(operand).isInteger(1))
       carries |= unbounded.contains(operand);
   auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
-  // A product of 8 bit stays one when the scales of what was multiplied, made
-  // of an input perhaps, are taken off.
+  // An FP8 product stays bounded when it is divided by its scales, which may be
+  // computed from an input.
   if (carries && !isLowOp(op) && !isa<amp::DequantizeOp>(op) &&
       !(precision && precision.isBounded()))
     unbounded.insert(op->result_begin(), op->result_end());

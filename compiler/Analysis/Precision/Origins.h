@@ -1,9 +1,10 @@
 //===- Origins.h - Where values come from and lead to -----------*- C++ -*-===//
 //
-// Whether rounding a value is safe depends less on the op that makes it than
-// on what it is: an input that a later subtraction centres, a weight, the
-// gradient of a weight. This reads that off the graph, whatever types it has:
-// before types are chosen it bounds the choice, afterwards it proves it.
+// Whether a value may be rounded depends less on the op that computes it than
+// on its origin: an input that a later subtraction centres, a weight, the
+// gradient of a weight. Origins are derived from the graph alone, independently
+// of its types. Before types are chosen they restrict the choice; afterwards
+// they prove it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_ORIGINS_H
@@ -19,29 +20,29 @@ class Origins {
 public:
   explicit Origins(mlir::func::FuncOp func);
 
-  /// Computed from inputs of the function, and neither a `low` op nor one whose
-  /// result is bounded stands in between: x - mean(x) has digits only if x has
-  /// its own.
+  /// Computed from inputs of the function without a `low` op or an op that
+  /// bounds its result in between: x - mean(x) is only as precise as x.
   bool isUnbounded(mlir::Value value) const {
     return unbounded.contains(value);
   }
 
-  /// Computed from parameters and constants alone.
+  /// Computed only from parameters and constants.
   bool isOfParameters(mlir::Value value) const {
     return ofParameters.contains(value);
   }
 
-  /// The gradient of a parameter, or a part of one, up to the pack.
+  /// Part of the computation of a parameter's gradient, up to the pack
+  /// (GradientPaths.h).
   bool isParameterGradient(mlir::Value value) const {
     return gradients.contains(value);
   }
 
-  /// Lies between packed gradients and what becomes of weights and of what is
-  /// kept for them.
+  /// Lies between packed gradients and the new values of weights and optimizer
+  /// states.
   bool isUpdate(mlir::Value value) const { return updates.contains(value); }
 
   /// A float that an index is computed from, back to products and sums, whose
-  /// results count as well.
+  /// results are included.
   bool isPlace(mlir::Value value) const { return places.contains(value); }
 
 private:

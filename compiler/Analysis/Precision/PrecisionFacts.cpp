@@ -100,7 +100,7 @@ train::StateOp mpc::getWeightState(Value value) {
 }
 
 StringRef mpc::stateName(Value value) {
-  // Kept in 16 bit, and read in f32.
+  // A weight that is kept in 16 bit and read in f32.
   if (auto join = value.getDefiningOp<amp::JoinCompensatedOp>())
     value = join.getValue();
   auto unpack = value.getDefiningOp<train::UnpackOp>();

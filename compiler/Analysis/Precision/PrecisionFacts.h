@@ -1,4 +1,4 @@
-//===- PrecisionFacts.h - What the precision passes agree on ----*- C++ -*-===//
+//===- PrecisionFacts.h - Helpers of the precision passes -------*- C++ -*-===//
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_PRECISIONFACTS_H
 #define MPC_COMPILER_ANALYSIS_PRECISION_PRECISIONFACTS_H
 
@@ -13,40 +13,39 @@
 
 namespace mpc {
 
-/// True for reads of weights: masters, copies, and what is derived from them.
+/// True for reads of weights: masters, working copies and derived states.
 bool readsWeights(mlir::Operation *op);
 
-/// True for an op that gives a state its value for the next step.
+/// True for an op that writes the next value of a state.
 bool writesState(mlir::Operation *op);
 
 /// "bf16"
 std::string typeName(mlir::FloatType type);
 
-/// Says with an error of a verifier which pass has to see to that. Fails.
+/// Adds the responsible pass to an error of a verifier. Returns failure.
 mlir::LogicalResult blame(mlir::InFlightDiagnostic &&error, mlir::Operation *op,
                           llvm::StringRef pass);
 
 /// The element type if `type` is a tensor of floats, else null.
 mlir::FloatType getFloatElementType(mlir::Type type);
 
-/// True for tensors of f16 or bf16; true for tensors of f32.
+/// True for tensors of f16 or bf16, and for tensors of f32, respectively.
 bool isLowTensor(mlir::Type type);
 bool isF32Tensor(mlir::Type type);
 
-/// True for ops that read 16 bit by their class: products and convolutions.
+/// True for ops of class `low`, which read 16 bit: products and convolutions.
 bool isLowOp(mlir::Operation *op);
 
-/// True for ops by whose class rounding their results rounds nothing that their
-/// operands are not.
+/// True for ops of class `transparent`, which commute with rounding.
 bool isTransparent(mlir::Operation *op);
 
-/// The class of `op` in a program of `low`. Where an op is sensitive because
-/// f16 does not reach as far as f32, but what it reads and makes is proven to
-/// fit, it is what it would be if f16 did.
+/// The class of `op` in a program whose 16-bit type is `low`. If an op is
+/// sensitive only because of the range of f16, but its operands and results are
+/// proven to fit, returns its class in a type with the range of f32.
 amp::PrecisionClass classWithin(amp::PrecisionOpInterface op,
                                 mlir::FloatType low, const Ranges &ranges);
 
-/// The class of `op` in a type that reaches as far as f32.
+/// The class of `op` in a type with the range of f32.
 amp::PrecisionClass classInReach(amp::PrecisionOpInterface op);
 
 /// The type to which the minimum cut narrows tensors in this precision; null if
@@ -54,28 +53,29 @@ amp::PrecisionClass classInReach(amp::PrecisionOpInterface op);
 mlir::FloatType getLowType(mlir::MLIRContext *context,
                            llvm::StringRef precision);
 
-/// The state of kind parameter or constant whose value, or a tensor packed in
-/// it, `value` is; null for any other value. Such a value has a 16-bit copy
-/// that no cast in the function makes.
+/// The state of kind parameter or constant that `value` is read or unpacked
+/// from; null for any other value. The 16-bit copy of such a value needs no
+/// cast in the function.
 train::StateOp getWeightState(mlir::Value value);
 
-/// The tensor of the model that `value` is, or lies in, as the file calls it;
-/// "" if it is none of a state. A working copy goes by its original.
+/// The model's name of the tensor that `value` is read or unpacked from; "" if
+/// it does not come from a state. A working copy has the name of its original.
 llvm::StringRef stateName(mlir::Value value);
 
 /// True if `func` trains: writes a state of kind parameter.
 bool updatesParameters(mlir::func::FuncOp func);
 
-/// The states that functions write which update no parameters: they carry sums
-/// from micro-batch to update, and begin anew with each update, made or not.
+/// The states that are written by functions which update no parameters: they
+/// carry sums from micro-batches to the update, and restart after each update,
+/// whether it was applied or skipped.
 llvm::StringSet<> findCarriedStates(mlir::ModuleOp module);
 
 /// True if `op` has a line in the report: it has a class and works on floats.
 /// Parts of packed states are read in place and have none.
 bool isReported(mlir::Operation *op);
 
-/// True if profiles and --check-numerics look at what `op` makes: false if it
-/// computes no number, or none that was not finite before.
+/// True if profiles and --check-numerics observe the results of `op`: false if
+/// it computes no new numbers.
 bool computesNumbers(mlir::Operation *op);
 
 /// The gradients of parameters that `func` packs
@@ -85,7 +85,7 @@ llvm::SmallVector<mlir::Value> findGradientPacks(mlir::func::FuncOp func);
 /// True if the user chose the types of `op`, over its class.
 bool isUsersChoice(mlir::Operation *op);
 
-/// Why `type` cannot hold what `facts` say of a value.
+/// Explains why `type` cannot represent a value with these facts.
 amp::Decision explainExcess(const TensorFacts &facts, mlir::FloatType type);
 
 } // namespace mpc

@@ -7,11 +7,11 @@
 using namespace mlir;
 using namespace mpc;
 
-/// True if `value` is computed from `source`, by a product at least: a sum with
-/// a scaled or moved copy is no residual.
+/// True if `value` is computed from `source` through at least one product: a
+/// sum with a scaled or moved copy is not a residual.
 static bool isBehindProduct(Value value, Value source) {
   Operation *begin = source.getDefiningOp();
-  // Each op once without a product behind it, and once with one.
+  // Visits each op at most twice: without and with a product on the path.
   llvm::DenseSet<llvm::PointerIntPair<Operation *, 1, bool>> seen;
   SmallVector<std::pair<Value, bool>> work = {{value, false}};
   while (!work.empty()) {
@@ -22,7 +22,7 @@ static bool isBehindProduct(Value value, Value source) {
       continue;
     }
     Operation *op = next.getDefiningOp();
-    // What stands before the source does not come from it.
+    // An op before the source does not depend on it.
     if (!op || (begin && op->isBeforeInBlock(begin)))
       continue;
     product |= isLowOp(op);

@@ -1,4 +1,4 @@
-//===- Residuals.h - Sums that skip what they are added to ------*- C++ -*-===//
+//===- Residuals.h - Sums of residual streams -------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_RESIDUALS_H
 #define MPC_COMPILER_ANALYSIS_PRECISION_RESIDUALS_H
 
@@ -7,7 +7,7 @@
 
 namespace mpc {
 
-/// The sums of a residual stream, x + f(x), and those that its gradient is.
+/// The sums of a residual stream, x + f(x), and the sums of its gradient.
 llvm::DenseSet<mlir::Operation *> findResidualSums(mlir::func::FuncOp func);
 
 } // namespace mpc

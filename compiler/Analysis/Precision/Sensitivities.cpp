@@ -9,17 +9,18 @@ using namespace mlir;
 using namespace mpc;
 using llvm::Twine;
 
-/// What no gradient is known of counts as insensitive.
+/// A tensor without a known gradient counts as insensitive.
 static Sensitivity sensitivityOf(const ProfiledTensor &tensor) {
   return tensor.sensitivity.value_or(Sensitivity());
 }
 
-/// What mixed precision adds is in no fp32 program.
+/// Ops that mixed precision adds are not in fp32 programs, which profiles
+/// measure.
 static bool isMeasured(Operation *op) {
   return computesNumbers(op) && !isa<amp::AmpDialect>(op->getDialect());
 }
 
-/// A weight of the model, not the pack that holds all.
+/// True for a weight of the model, but not for the pack of all weights.
 static bool isWeightItself(Value value) {
   return getWeightState(value) &&
          llvm::none_of(value.getUsers(), llvm::IsaPred<train::UnpackOp>);
@@ -33,7 +34,7 @@ static StringRef forwardNode(Operation &op) {
   return isForward ? name : StringRef();
 }
 
-/// Its results that profiles have.
+/// The results of an op that profiles contain.
 static SmallVector<Value> measuredResults(Operation &op) {
   SmallVector<Value> results;
   for (Value result : op.getResults())
@@ -42,7 +43,7 @@ static SmallVector<Value> measuredResults(Operation &op) {
   return results;
 }
 
-/// One entry for each op, so that their indices are those of the matches.
+/// Has one entry for each op, so that indices in it are those in `profiled`.
 static std::vector<ProfiledOp> listOps(func::FuncOp func) {
   std::vector<ProfiledOp> ops;
   for (Operation &op : func.front())
@@ -60,13 +61,13 @@ void Sensitivities::addState(const Profile &profile, Value value,
                          cast<ShapedType>(value.getType()).getNumElements());
   if (!tensors.empty())
     known[value] = sensitivityOf(tensors.front());
-  else if (isWeight) // Moments and the like are f32 whatever they hold.
+  else if (isWeight) // Moments and similar states are always f32.
     known[value] = Sensitivity::unknown();
 }
 
 void Sensitivities::addForward(Value value, const ProfiledTensor *tensor,
                                StringRef node) {
-  // The loss depends on options.
+  // The loss depends on options, so it may be missing.
   if (node != kLossNode)
     profiled.count(tensor, node);
   if (!tensor) {
@@ -74,7 +75,7 @@ void Sensitivities::addForward(Value value, const ProfiledTensor *tensor,
     return;
   }
   known[value] = sensitivityOf(*tensor);
-  // That of the loss itself is no tensor's.
+  // The loss itself is a single number and does not count.
   if (cast<ShapedType>(value.getType()).getNumElements() > 1)
     ofNodes.try_emplace(node, sensitivityOf(*tensor));
 }

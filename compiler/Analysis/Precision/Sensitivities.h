@@ -1,4 +1,4 @@
-//===- Sensitivities.h - What rounding values does to the loss --*- C++ -*-===//
+//===- Sensitivities.h - Sensitivities of values ----------------*- C++ -*-===//
 #ifndef MPC_COMPILER_ANALYSIS_PRECISION_SENSITIVITIES_H
 #define MPC_COMPILER_ANALYSIS_PRECISION_SENSITIVITIES_H
 
@@ -9,20 +9,22 @@
 
 namespace mpc {
 
-/// Those of the values of a function.
+/// The sensitivities of the values of a function.
 class Sensitivities {
 public:
-  /// Finds the values of `func` by node and op, in their order. A gradient goes
-  /// by its forward op: what is sharp one way is so the other way.
+  /// Finds the values of `func` by node and op, in their order. A gradient has
+  /// the sensitivity of its forward op, since both are sensitive to the same
+  /// extent.
   ///
-  /// The profile must outlive this, and must have measured what `func`
-  /// computes: what it lacks is `Sensitivity::unknown`.
+  /// The profile must outlive this object. A value that `func` computes and the
+  /// profile lacks has `Sensitivity::unknown`.
   Sensitivities(const Profile &profile, mlir::func::FuncOp func);
 
-  /// Whether the profile is of this model, and what it lacks.
+  /// Tells whether the profile is of this model, and what it lacks.
   const ProfileMatch &match() const { return profiled; }
 
-  /// None of what is not measured: views, inputs, what has no node.
+  /// Zero for values that are not measured: views, inputs, values without a
+  /// node.
   Sensitivity of(mlir::Value value) const { return known.lookup(value); }
 
 private:
@@ -33,8 +35,8 @@ private:
 
   ProfileMatch profiled;
   llvm::DenseMap<mlir::Value, Sensitivity> known;
-  /// By node, of the first op with more than one element; what the profile
-  /// lacks counts most.
+  /// By node, from the first op with more than one element; unknown if the
+  /// profile lacks it.
   llvm::StringMap<Sensitivity> ofNodes;
 };
 
