@@ -1,7 +1,7 @@
 //===- Annotate.cpp - Notes at the nodes of an ONNX file ------------------===//
 //
-// The libonnx of today's distributions does not know the field at nodes, and
-// keeps it among those that it does not know.
+// The libonnx of current distributions does not know the field of nodes, so it
+// is written as an unknown field.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +24,7 @@ static bool isOurs(const StringStringEntryProto &entry) {
   return StringRef(entry.key()).starts_with("mpc.");
 }
 
-/// What stays of the notes, then ours.
+/// The existing notes that are kept, followed by the new ones.
 static std::vector<StringStringEntryProto>
 mergeNotes(std::vector<StringStringEntryProto> entries, const Notes &notes) {
   erase_if(entries, isOurs);
@@ -63,7 +63,7 @@ static void annotate(onnx::ModelProto &model, const Notes &notes) {
 Expected<size_t> mpc::annotateModel(StringRef originalPath,
                                     const Annotations &annotations,
                                     StringRef outPath) {
-  // Protobuf and the standard library throw when memory ends.
+  // Protobuf and the standard library throw when memory is exhausted.
   try {
     Expected<std::shared_ptr<ModelFile>> model = readModelFile(originalPath);
     if (!model)

@@ -16,15 +16,16 @@ using Notes = std::map<std::string, std::string>;
 
 struct Annotations {
   Notes model;
-  /// By the name of the node, or that of its first output if it has none.
+  /// By the name of the node, or by that of its first output if the node has no
+  /// name.
   std::map<std::string, Notes> nodes;
 };
 
 /// Writes the model of `originalPath` to `outPath` with notes in
-/// `metadata_props`, which viewers show and runtimes leave alone; notes with a
-/// key "mpc.*" that were there before go. Nothing else changes, but that
-/// external data is brought in as exportTrained does. Returns how many nodes
-/// got notes. Fails with a ModelFileError.
+/// `metadata_props`, which viewers show and runtimes ignore; existing notes
+/// with a key "mpc.*" are removed. Nothing else changes, except that external
+/// data is inlined, as exportTrained does. Returns the number of nodes that got
+/// notes. Fails with a ModelFileError.
 llvm::Expected<size_t> annotateModel(llvm::StringRef originalPath,
                                      const Annotations &annotations,
                                      llvm::StringRef outPath);

@@ -67,7 +67,7 @@ Error AtomicFile::commit() {
   if (std::rename(temporary.c_str(), path.c_str()) != 0)
     return failure("rename to");
   temporary.clear();
-  // The new name lasts only when the folder is synced too.
+  // The new name is durable only after the folder is synced, too.
   std::string folder = sys::path::parent_path(path).str();
   int folderFd = ::open(folder.empty() ? "." : folder.c_str(),
                         O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -77,7 +77,7 @@ Error AtomicFile::commit() {
   int code = errno;
   ::close(folderFd);
   errno = code;
-  // Some file systems cannot sync a folder and say EINVAL.
+  // Some file systems cannot sync a folder and return EINVAL.
   return status == 0 || code == EINVAL ? Error::success()
                                        : failure("sync the folder of");
 }

@@ -1,4 +1,4 @@
-//===- AtomicFile.h - A file that appears whole or not at all ---*- C++ -*-===//
+//===- AtomicFile.h - A file that is written atomically ---------*- C++ -*-===//
 #ifndef MPC_COMPILER_EXPORT_ATOMICFILE_H
 #define MPC_COMPILER_EXPORT_ATOMICFILE_H
 
@@ -11,8 +11,9 @@
 
 namespace mpc {
 
-/// Writes to a temporary file beside `path`; commit() syncs it and gives it the
-/// name. Without commit the temporary file is removed and `path` is as before.
+/// Writes to a temporary file beside `path`; commit() syncs it and renames it
+/// to `path`. Without commit() the temporary file is removed and `path` is
+/// unchanged.
 class AtomicFile {
 public:
   static llvm::Expected<AtomicFile> create(llvm::StringRef path);
@@ -24,7 +25,7 @@ public:
   llvm::Error write(llvm::ArrayRef<char> bytes);
   llvm::Error commit();
 
-  /// For writers that want a descriptor; owned by this object.
+  /// The file descriptor, for writers that need one; owned by this object.
   int descriptor() const { return fd; }
   uint64_t size() const { return written; }
 

@@ -33,7 +33,7 @@ static Error invalid(const Twine &message) {
 // Values into tensors
 //===----------------------------------------------------------------------===//
 
-/// Appends each value, made an `Element` by `convert`.
+/// Converts each value to an `Element` with `convert` and returns the bytes.
 template <typename Element, typename ConvertFn>
 static std::string toBytes(ArrayRef<float> values, ConvertFn convert) {
   std::string bytes(values.size() * sizeof(Element), '\0');
@@ -74,8 +74,8 @@ static Error setValues(TensorProto &tensor, StringRef name,
   }
 }
 
-/// Gives statistics that share their initializer with something else one of
-/// their own, as the import did.
+/// Gives statistics that share their initializer with something else an
+/// initializer of their own, as the import did.
 static void splitStatistics(onnx::ModelProto &model,
                             const TrainedStates &states) {
   onnx::GraphProto &graph = *model.mutable_graph();
@@ -96,8 +96,9 @@ static void splitStatistics(onnx::ModelProto &model,
   }
 }
 
-/// Norms of a function that is called twice share a statistic in the file, and
-/// none in training: then the model is written without functions.
+/// If a function with a norm is called twice, its calls share a statistic in
+/// the file but not in training. In this case the model is written with inlined
+/// functions.
 static Error separateCalls(onnx::ModelProto &model,
                            const TrainedStates &states) {
   StringSet<> names;
@@ -111,13 +112,13 @@ static Error separateCalls(onnx::ModelProto &model,
   if (knowsAll || model.functions_size() == 0)
     return Error::success();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  // It was compiled, with whatever limit.
+  // The model was compiled, with whatever limit.
   if (inlineFunctions(model, kMaxModelParts, &context) != ModelError::None)
     return invalid("the functions of the model cannot be inlined");
   return Error::success();
 }
 
-/// Gives an integer initializer one number.
+/// Sets an integer initializer of one element.
 static Error setCounter(TensorProto &tensor, int64_t value) {
   Expected<int64_t> count = countElements(
       ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()));
@@ -162,7 +163,7 @@ static Error replaceValues(onnx::ModelProto &model, const TrainedStates &states,
 // The whole
 //===----------------------------------------------------------------------===//
 
-/// The model for evaluation among training artifacts, without the loss.
+/// Exports the evaluation model of training artifacts, without the loss.
 static Error exportArtifacts(StringRef folder, const TrainedStates &states,
                              StringRef outPath, const ExportOptions &options) {
   Expected<OrtArtifacts> artifacts = readOrtArtifacts(folder);
@@ -176,7 +177,7 @@ static Error exportArtifacts(StringRef folder, const TrainedStates &states,
 
 Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
                          StringRef outPath, const ExportOptions &options) {
-  // Protobuf and the standard library throw when memory ends.
+  // Protobuf and the standard library throw when memory is exhausted.
   try {
     if (sys::fs::is_directory(originalPath))
       return exportArtifacts(originalPath, states, outPath, options);
@@ -184,7 +185,8 @@ Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
     if (!model)
       return model.takeError();
     onnx::ModelProto &proto = (*model)->proto;
-    // As the import did. What was to be trained apart is a state.
+    // Lift weights as the import did. Weights that were to be trained
+    // separately are states.
     if (proto.training_info_size() == 0) {
       liftWeights(proto);
       auto isApart = [&](StringRef name) {

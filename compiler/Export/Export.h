@@ -1,4 +1,4 @@
-//===- Export.h - Trained weights back into an ONNX file --------*- C++ -*-===//
+//===- Export.h - Trained weights as an ONNX file ---------------*- C++ -*-===//
 #ifndef MPC_COMPILER_EXPORT_EXPORT_H
 #define MPC_COMPILER_EXPORT_EXPORT_H
 
@@ -18,8 +18,8 @@ namespace mpc {
 /// Row-major values of states by name; the data is borrowed.
 using TrainedStates = std::map<std::string, llvm::ArrayRef<float>>;
 
-/// A training step, as `training_info` of ONNX is to say it. Numbers are those
-/// of passes/Driver/Pipeline.h.
+/// A training step, to be described by ONNX's `training_info`. Numbers have the
+/// meaning of those in passes/Driver/Pipeline.h.
 struct TrainingDescription {
   struct Tensor {
     std::string name;
@@ -34,50 +34,51 @@ struct TrainingDescription {
   };
 
   std::vector<Tensor> parameters;
-  std::set<std::string> statistics; ///< Initializers that training moves.
-  /// "output" if `lossOutput` is the loss, else what is taken of it.
+  std::set<std::string> statistics; ///< Initializers that training updates.
+  /// "output" if `lossOutput` is the loss, else the kind of loss that is
+  /// computed from it.
   std::string lossKind, lossOutput;
-  Tensor target;                ///< What a loss that is taken compares with.
+  Tensor target;                ///< The target of a computed loss.
   bool targetIsBatched = false; ///< Its dimension 0 counts samples.
-  std::string classAxis;        ///< The dimension of classes; "" without any.
-  /// Whether dimension 0 of the output joins the dimensions of the labels.
+  std::string classAxis;        ///< The dimension of classes; "" if there is
+                                ///< none.
+  /// Dimension 0 of the output merges the dimensions of the labels.
   bool joinsRows = false;
 
   std::string optimizer;
   double rate = 0, weightDecay = 0, beta1 = 0, beta2 = 0, epsilon = 0;
   double momentum = 0, clipNorm = 0;
   bool nesterov = false;
-  int64_t step = 0;      ///< Updates done.
+  int64_t step = 0;      ///< Number of updates so far.
   TrainedStates moments; ///< "adam.first_moment/NAME"; the data is borrowed.
 };
 
 struct ExportOptions {
-  /// Above this many bytes of tensors, they go to `<outPath>.data` beside the
-  /// model, which names that file as external data.
+  /// If tensors have more bytes than this, they go to `<outPath>.data`, which
+  /// the model references as external data.
   uint64_t maxInlineBytes = uint64_t(1) << 30;
 
-  /// Integer states of a model's own training step, by name: what it counts.
+  /// Counters of an own step (its integer states), by name.
   std::map<std::string, int64_t> counters;
 
-  /// What the model is to say of its training; null: nothing. It must say
-  /// nothing yet.
+  /// The training step to describe in the model; null for none. The model must
+  /// not have a description yet.
   const TrainingDescription *training = nullptr;
 };
 
 /// Writes the model of `originalPath` to `outPath` with the initializers named
 /// in `states` replaced, converted to the type each of them has in the model
 /// (f16 and bf16 round to nearest even). Names are those of the `train.state`
-/// ops that importOnnx makes of the same file. What `states` does not name is
-/// kept, external data included. Of a model that brings its own training step
-/// the initializers of that may be named, too, so that training continues from
-/// there. For a folder of ONNX Runtime's training artifacts the model for
-/// evaluation is written, without the loss and with its parameters as
-/// initializers.
+/// ops that importOnnx creates for the same file. Everything that `states` does
+/// not name is kept, including external data. If the model has an own step, the
+/// initializers of that may be named, too, so that training continues from
+/// there. For a folder of ONNX Runtime's training artifacts, the evaluation
+/// model is written, without the loss and with its parameters as initializers.
 ///
-/// The file appears whole or not at all: it is written beside `outPath`, synced
-/// and renamed. `outPath` may be `originalPath`. Fails with a ModelFileError:
-/// Io; Invalid if the model cannot be read, or if a name or an element count
-/// does not fit it; Limit.
+/// The file is written completely or not at all: it is written beside
+/// `outPath`, synced and renamed. `outPath` may be `originalPath`. Fails with a
+/// ModelFileError: Io; Invalid if the model cannot be read, or if a name or an
+/// element count does not match it; Limit.
 llvm::Error exportTrained(llvm::StringRef originalPath,
                           const TrainedStates &states, llvm::StringRef outPath,
                           const ExportOptions &options = {});

@@ -1,9 +1,9 @@
 //===- ExportTraining.cpp - A model that says how it is trained -----------===//
 //
-// The importer makes the same program of it
-// (compiler/Import/TrainingStep/ImportStep.cpp): adam's updates are functions
-// of domain "mpc", which it knows as the ops that mpc trains with, and which
-// have bodies for everybody else.
+// The importer turns it into the same program again
+// (compiler/Import/TrainingStep/ImportStep.cpp): Adam updates are functions of
+// domain "mpc", which it recognizes as mpc's own ops. Their bodies are for
+// other runtimes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,8 +82,9 @@ static void addTexts(NodeProto &node, StringRef name, const Names &values) {
 // The update of adam
 //===----------------------------------------------------------------------===//
 
-/// PyTorch's adam or adamw of one tensor, as a function: X, V and H after the
-/// update from the rate R, the count T of those before it, and the gradient G.
+/// PyTorch's Adam or AdamW for one tensor, as a function: returns X, V and H
+/// after the update from the rate R, the number T of previous updates, and the
+/// gradient G.
 static void addAdam(onnx::ModelProto &model, bool decoupled) {
   onnx::FunctionProto &function = *model.add_functions();
   function.set_domain(kOwnDomain.str());
@@ -173,7 +174,7 @@ private:
                  StringRef domain = "") {
     return addNode(*graph.mutable_node(), op, inputs, outputs, domain);
   }
-  /// The value as the algorithm has it.
+  /// The name of the value in the algorithm.
   std::string valueOf(const std::string &name) const {
     auto found = copies.find(name);
     return found == copies.end() ? name : found->second;
@@ -182,7 +183,7 @@ private:
 
   onnx::ModelProto &model;
   const TrainingDescription &training;
-  const GraphProto main; ///< As it was; the model's moves.
+  const GraphProto main; ///< A copy: the model's graph changes.
   onnx::TrainingInfoProto &info;
   GraphProto &graph;
   StringMap<std::string> copies;
@@ -220,10 +221,11 @@ const NodeProto *Writer::producerOf(StringRef name) const {
   return nullptr;
 }
 
-/// Statistics of the batch, and what they make of the running ones.
+/// Copies a norm with the statistics of the batch, and updates the running
+/// ones.
 Error Writer::copyNorm(NodeProto &node, const NodeProto &original) {
   if (node.input_size() < 5 || !training.statistics.count(node.input(3)))
-    return Error::success(); // Frozen.
+    return Error::success(); // Frozen statistics.
   int64_t opset = 0;
   for (const onnx::OperatorSetIdProto &set : model.opset_import())
     if (set.domain().empty() || set.domain() == "ai.onnx")
@@ -247,7 +249,7 @@ Error Writer::copyNorm(NodeProto &node, const NodeProto &original) {
   return Error::success();
 }
 
-/// The forward pass in training form, if that is another one.
+/// Copies the forward pass in training form, if that differs.
 Error Writer::copyForward() {
   bool differs = any_of(main.node(), [](const NodeProto &node) {
     return node.op_type() == "Dropout" ||
@@ -325,8 +327,8 @@ Error Writer::writeLoss() {
     prediction = last->input(0);
   prediction = valueOf(prediction);
   if (isClasses) {
-    // Classes at the last dimension, or rows of several samples: one label a
-    // row.
+    // For classes in the last dimension, or rows of several samples: one label
+    // per row.
     int64_t axis = std::stoll(training.classAxis);
     int64_t rank = training.target.shape.size() + 1;
     if (axis != 1 && axis != rank - 1)
@@ -394,7 +396,7 @@ void Writer::writeGradient() {
   addText(node, "y", loss);
 }
 
-/// g min(1, limit / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_.
+/// g min(1, limit / (norm + 1e-6)), as in torch.nn.utils.clip_grad_norm_.
 void Writer::writeClipping() {
   if (training.clipNorm == 0)
     return;
@@ -512,11 +514,11 @@ Error Writer::write() {
     addSet(kOwnDomain);
     addAdam(model, training.optimizer == "adamw");
   }
-  // Random numbers go on from here.
+  // Random numbers continue from this step.
   onnx::StringStringEntryProto &entry = *model.add_metadata_props();
   entry.set_key("mpc.step_count");
   entry.set_value(std::to_string(training.step));
-  // Functions came with version 8.
+  // Functions require IR version 8.
   model.set_ir_version(std::max<int64_t>(model.ir_version(), 8));
   return Error::success();
 }

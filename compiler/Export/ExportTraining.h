@@ -1,4 +1,4 @@
-//===- ExportTraining.h - A model that says how it is trained ---*- C++ -*-===//
+//===- ExportTraining.h - A training step as training_info ------*- C++ -*-===//
 #ifndef MPC_COMPILER_EXPORT_EXPORTTRAINING_H
 #define MPC_COMPILER_EXPORT_EXPORTTRAINING_H
 
@@ -8,13 +8,13 @@
 
 namespace mpc {
 
-/// Gives a model a training_info that describes the step: the loss, a Gradient
-/// with respect to all parameters, and the update, with what it has come to.
-/// Where training differs from inference (BatchNormalization, Dropout) the
-/// algorithm has the forward pass once more, in training form, so that the
-/// graph stays what inference runs. Fails with a ModelFileError (Invalid) where
-/// the model has no such thing: functions and subgraphs that would have to be
-/// there twice, BatchNormalization before opset 14.
+/// Adds a training_info to a model that describes the step: the loss, a
+/// Gradient with respect to all parameters, and the update, with its current
+/// states. If training differs from inference (BatchNormalization, Dropout),
+/// the algorithm contains the forward pass again, in training form, so that the
+/// graph remains the inference graph. Fails with a ModelFileError (Invalid) if
+/// the model cannot express this: functions and subgraphs that would have to be
+/// duplicated, BatchNormalization before opset 14.
 llvm::Error addTrainingInfo(onnx::ModelProto &model,
                             const TrainingDescription &training);
 

@@ -44,14 +44,14 @@ Error mpc::inlineExternalData(const std::shared_ptr<ModelFile> &model) {
   });
 }
 
-/// Moves large tensors to `file`, which the model will know as `location`.
+/// Moves large tensors to `file`, which the model references as `location`.
 static Error moveOut(onnx::ModelProto &model, AtomicFile &file,
                      StringRef location) {
   constexpr size_t kMinBytes = 1024, kPage = 4096;
   return forEachTensor(model, [&](TensorProto &tensor) -> Error {
     if (tensor.raw_data().size() < kMinBytes)
       return Error::success();
-    // On page borders the data can be mapped.
+    // Page-aligned data can be mapped.
     std::string padding((kPage - file.size() % kPage) % kPage, '\0');
     if (Error error = file.write(ArrayRef<char>(padding)))
       return error;
@@ -80,7 +80,7 @@ Error mpc::writeModel(onnx::ModelProto &proto, StringRef outPath,
       return data.takeError();
     if (Error error = moveOut(proto, *data, sys::path::filename(dataPath)))
       return error;
-    // First the data, so that no model ever names what is not there.
+    // Commits the data first, so that a model never references missing data.
     if (Error error = data->commit())
       return error;
   }

@@ -6,14 +6,15 @@
 
 namespace mpc {
 
-/// Replaces whatever data `tensor` has, or names, by `raw`.
+/// Replaces the data of `tensor`, embedded or external, with `raw`.
 void setRaw(onnx::TensorProto &tensor, std::string raw);
 
-/// Brings external data in: the files it lies in stay with the old model.
+/// Inlines external data, because its files belong to the original model.
 llvm::Error inlineExternalData(const std::shared_ptr<ModelFile> &model);
 
-/// Writes a model without external data; above `maxInlineBytes` its tensors go
-/// to `<outPath>.data`, which it will name. Both appear whole or not at all.
+/// Writes a model that has no external data; above `maxInlineBytes` its tensors
+/// go to `<outPath>.data`, which it then references. Each file is written
+/// completely or not at all.
 llvm::Error writeModel(onnx::ModelProto &proto, llvm::StringRef outPath,
                        uint64_t maxInlineBytes);
 

@@ -46,7 +46,7 @@ Element mpc::reference::elementOf(Attribute value) {
 
 HostTensor HostTensor::zeros(RankedTensorType type) {
   Element zero;
-  zero.whole = 0; // The bits of 0.0, too.
+  zero.whole = 0; // These are also the bits of 0.0.
   return {type, std::vector<Element>(type.getNumElements(), zero)};
 }
 

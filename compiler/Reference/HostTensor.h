@@ -22,11 +22,11 @@ struct HostTensor {
   mlir::RankedTensorType type;
   std::vector<Element> elements;
 
-  /// All elements zero.
+  /// A tensor of zeros.
   static HostTensor zeros(mlir::RankedTensorType type);
   static HostTensor of(mlir::ElementsAttr value);
 
-  /// Takes elements as memory holds them: row-major, booleans as bytes.
+  /// Sets the elements from memory: row-major, booleans as bytes.
   void fill(llvm::ArrayRef<char> bytes);
 
   bool isFloat() const {
@@ -40,7 +40,7 @@ double roundTo(mlir::Type type, double value);
 /// `bits` as an integer of `type`.
 Element wholeOf(mlir::Type type, uint64_t bits);
 
-/// A FloatAttr, IntegerAttr or BoolAttr.
+/// The element of a FloatAttr, IntegerAttr or BoolAttr.
 Element elementOf(mlir::Attribute value);
 
 } // namespace mpc::reference

@@ -38,7 +38,7 @@ static int64_t evaluate(AffineExpr expr, ArrayRef<int64_t> dims) {
 
 namespace {
 
-/// Where the points of a loop nest find the elements of an operand.
+/// Maps the points of a loop nest to the elements of an operand.
 class Places {
 public:
   Places(AffineMap map, RankedTensorType type) : map(map), type(type) {}
@@ -57,7 +57,8 @@ private:
 
 } // namespace
 
-/// The tensor that `value` shows; made if nothing but its op says what it is.
+/// The tensor whose memory `value` is; created here for constants, fills and
+/// empty tensors.
 llvm::Expected<HostTensor *> Interpreter::tensor(Value value) {
   Value root = memoryRoot(value);
   Shared &found = values[root];
@@ -97,7 +98,7 @@ llvm::Error Interpreter::runGeneric(linalg::GenericOp op) {
       return found.takeError();
     operands.push_back(*found);
   }
-  // Results begin as what they are initialised with.
+  // Results start as copies of their inits.
   SmallVector<HostTensor> results;
   for (unsigned k = inputs; k < operands.size(); ++k) {
     results.push_back(*operands[k]);
@@ -110,7 +111,7 @@ llvm::Error Interpreter::runGeneric(linalg::GenericOp op) {
        llvm::zip(op.getIndexingMapsArray(), op->getOperands()))
     places.emplace_back(map, cast<RankedTensorType>(operand.getType()));
 
-  // What bodies read at computed places has to be there before they run.
+  // Tensors that bodies read at computed places must exist before they run.
   llvm::Error missing = llvm::Error::success();
   op.getBody()->walk([&](tensor::ExtractOp read) {
     llvm::Expected<HostTensor *> found = tensor(read.getTensor());
@@ -126,7 +127,8 @@ llvm::Error Interpreter::runGeneric(linalg::GenericOp op) {
   int64_t total = 1;
   for (int64_t extent : loops)
     total *= extent;
-  // A point may read what the one before wrote, unless that is only added to.
+  // In a reduction, a point reads what the previous point wrote, unless that is
+  // only accumulated.
   const bool reduces = op.getNumReductionLoops() > 0;
   const unsigned lanes = reduces && !code->addedSlot ? 1 : code->lanes();
   ScalarCode::Points points;
@@ -191,7 +193,7 @@ llvm::Error Interpreter::runKernel(train::KernelOpInterface op) {
 }
 
 llvm::Error Interpreter::run(Operation &op) {
-  // Looked through, or made where they are read.
+  // These are looked through, or created when they are read.
   if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::EmptyOp,
           linalg::FillOp, arith::ConstantOp>(op))
     return llvm::Error::success();
@@ -244,7 +246,7 @@ Interpreter::run(func::FuncOp func, std::vector<HostTensor> arguments) {
   Block &body = func.getBody().front();
   for (auto [argument, value] : llvm::zip_equal(body.getArguments(), arguments))
     set(argument, std::move(value));
-  // When each value is needed for the last time.
+  // Find the last use of each value.
   DenseMap<Operation *, SmallVector<Value>> lastReads;
   llvm::DenseSet<Value> seen;
   for (Operation &op : llvm::reverse(body)) {

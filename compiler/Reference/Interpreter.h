@@ -1,8 +1,8 @@
 //===- Interpreter.h - Functions of linalg ops, in f64 ----------*- C++ -*-===//
 //
-// The measure of compiled programs: ops run one after the other, element by
-// element, each into memory of its own. Nothing is fused, planned or generated,
-// so none of what those stages could get wrong can go wrong here.
+// The reference for compiled programs: ops run in order, element by element,
+// each into separate memory. Nothing is fused, planned or generated, so bugs of
+// those stages cannot occur here.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_REFERENCE_INTERPRETER_H
@@ -28,17 +28,17 @@ using KernelRunner = std::function<llvm::Error(
 
 class Interpreter {
 public:
-  /// Without `kernels` a function with ops of the catalog cannot run.
+  /// Without `kernels`, functions with ops of the catalog cannot run.
   explicit Interpreter(KernelRunner kernels = {})
       : kernels(std::move(kernels)) {}
 
-  /// What `train.read` and `train.write` go to, by name. Writes take effect
-  /// when a function has returned.
+  /// The states that `train.read` and `train.write` access, by name. Writes
+  /// take effect when a function returns.
   std::map<std::string, HostTensor> states;
 
   /// Runs `func`, whose ops are `linalg.generic`, views, constants, states and
-  /// kernels of the catalog (what mpc-lower-to-linalg leaves). Returns its
-  /// results; after an error no state has changed. Errors name the node.
+  /// kernels of the catalog (the output of mpc-lower-to-linalg). Returns its
+  /// results; after an error, states are unchanged. Errors name the node.
   llvm::Expected<std::vector<HostTensor>>
   run(mlir::func::FuncOp func, std::vector<HostTensor> arguments);
 

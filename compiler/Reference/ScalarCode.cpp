@@ -89,7 +89,8 @@ static double maximum(double a, double b) {
   return std::isnan(a) || std::isnan(b) ? NAN : std::max(a, b);
 }
 
-/// Quotients round toward zero. The least integer has no negative.
+/// Rounds toward zero. Division by -1 is a negation, which must not overflow
+/// for the smallest integer.
 static uint64_t quotient(int64_t a, int64_t b) {
   return b == -1 ? -uint64_t(a) : uint64_t(a / b);
 }
@@ -100,7 +101,7 @@ static uint64_t signedRemainder(int64_t a, int64_t b) {
 using RealFunction = double (*)(const double *);
 using WholeFunction = uint64_t (*)(const uint64_t *);
 
-/// What an op on floats alone computes; null if it is not known.
+/// The function of an op on floats; null if it is unknown.
 static RealFunction realFunction(Operation *op) {
 #define MPC_REAL(Op, formula)                                                  \
   if (isa<Op>(op))                                                             \
@@ -138,8 +139,8 @@ static RealFunction realFunction(Operation *op) {
 #undef MPC_REAL
 }
 
-/// The same of integers, whose overflow has a meaning. Operands are
-/// sign-extended, but for the ops that `readsUnsigned` lists.
+/// The same for integers, which wrap around. Operands are sign-extended, except
+/// for the ops that `readsUnsigned` lists.
 static WholeFunction wholeFunction(Operation *op) {
 #define MPC_WHOLE(Op, formula)                                                 \
   if (isa<Op>(op))                                                             \
@@ -172,13 +173,14 @@ static bool readsUnsigned(Operation *op) {
              arith::DivUIOp, arith::RemUIOp, arith::UIToFPOp>(op);
 }
 
-/// Whether `op` takes a boolean for a signed integer, so that true is -1.
+/// Returns true if `op` treats a boolean as a signed integer, so that true is
+/// -1.
 static bool readsSignedBool(Operation *op) {
   return isa<arith::ExtSIOp, arith::IndexCastOp, arith::SIToFPOp>(op) &&
          op->getOperand(0).getType().isInteger(1);
 }
 
-/// The bits that integers of `type` have.
+/// The mask of the bits of integers of `type`.
 static uint64_t maskOf(Type type) {
   unsigned width = type.isIndex() ? 64 : type.getIntOrFloatBitWidth();
   return ~uint64_t(0) >> (64 - width);
@@ -282,7 +284,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Sees whether all that is done with the accumulator is one last op.
+  /// Finds out whether the accumulator is only used by the last op.
   void findCombiner(linalg::GenericOp op) {
     if (op.getNumReductionLoops() == 0 || op.getNumDpsInits() != 1 ||
         code.body.instructions.empty() || code.hasRegions)

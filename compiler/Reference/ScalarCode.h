@@ -1,4 +1,4 @@
-//===- ScalarCode.h - The body of a linalg op, ready to run -----*- C++ -*-===//
+//===- ScalarCode.h - The compiled body of a linalg op ----------*- C++ -*-===//
 #ifndef MPC_COMPILER_REFERENCE_SCALARCODE_H
 #define MPC_COMPILER_REFERENCE_SCALARCODE_H
 
@@ -17,10 +17,10 @@ namespace mpc::reference {
 /// loops and branches run on many points at once.
 class ScalarCode {
 public:
-  /// How many points run at once.
+  /// The number of points that run at once.
   static constexpr unsigned kMaxLanes = 256;
 
-  /// Translates the body of `op`; fails for an op that nobody has taught it.
+  /// Translates the body of `op`; fails for an unsupported op.
   static llvm::Expected<ScalarCode> compile(mlir::linalg::GenericOp op);
 
   /// The tensors that bodies read at computed places (`tensor.extract`).
@@ -44,14 +44,14 @@ public:
                          unsigned number) const {
     return slots.data() + size_t(yields[number]) * lanes();
   }
-  /// Returns an error where a place lies outside its tensor.
+  /// Returns an error if a place lies outside its tensor.
   llvm::Error run(const Points &points, Lookup tensors,
                   std::vector<Element> &slots) const;
 
-  /// Where the accumulator of a reduction is added to, and nothing else is done
-  /// with it: the slot of what is added.
+  /// If the only use of a reduction's accumulator is to be combined with a
+  /// value at the end of the body: the slot of that value.
   std::optional<unsigned> addedSlot;
-  /// total = total combined with value.
+  /// Combines `total` with `value`.
   void accumulate(Element &total, Element value) const;
   const Element *added(const std::vector<Element> &slots) const {
     return slots.data() + size_t(*addedSlot) * lanes();
@@ -63,8 +63,8 @@ private:
   struct Block;
   struct Instruction {
     enum Kind {
-      Arithmetic, ///< `real`, of floats.
-      Integer,    ///< `whole`, of integers, masked to the type's width.
+      Arithmetic, ///< `real`, on floats.
+      Integer,    ///< `whole`, on integers, masked to the type's width.
       Compare,
       Select,
       Round,    ///< To a float type.
@@ -81,7 +81,8 @@ private:
     Real real = nullptr;
     Whole whole = nullptr;
     uint64_t operandMask = ~uint64_t(0);
-    bool negates = false; ///< The operand, a boolean that stands for 0 or -1.
+    bool negates = false; ///< Negates the operand, a boolean that stands for 0
+                          ///< or -1.
     std::shared_ptr<Block> first, second; ///< The bodies of If and For.
   };
   struct Block {

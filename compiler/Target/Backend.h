@@ -1,7 +1,7 @@
-//===- Backend.h - What the compiler asks of a device -----------*- C++ -*-===//
+//===- Backend.h - The compiler's interface to a device ---------*- C++ -*-===//
 //
-// One implementation for each row of kernels/devices.def, in a folder of its
-// own. No other code of the compiler knows which devices there are. The passes
+// Each row of kernels/devices.def has one implementation, in a folder of its
+// own. No other code of the compiler depends on the set of devices. The passes
 // that turn kernels into a device's code are in passes/Codegen.
 //
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,7 @@ namespace kernels {
 struct DeviceRow;
 } // namespace kernels
 
-/// What a model is compiled for on one device.
+/// The target of a compilation on one device.
 class DeviceTarget {
 public:
   DeviceTarget(const Backend &backend, std::vector<std::string> features)
@@ -36,21 +36,23 @@ public:
   virtual ~DeviceTarget();
 
   /// Compiles the kernels of a module that went through all stages, and fills
-  /// `variant`. An error with a code is about temporary files; others are ours.
+  /// `variant`. An error with an error code concerns temporary files; any other
+  /// error is a bug of mpc.
   llvm::Error generate(mlir::ModuleOp module, PackageVariant &variant) const;
 
   const Backend &backend;
-  /// What generated code may use and kernels/catalog.def asks for: LLVM's names
-  /// of CPU features; of several architectures the oldest and all before it.
+  /// Features that generated code may use and kernels/catalog.def may require:
+  /// LLVM's names of CPU features, or the oldest of the requested architectures
+  /// and all older ones.
   const std::vector<std::string> features;
 
 private:
-  /// Adds the segments of code, and what else only this device has.
+  /// Adds the segments of code, and other data of this device.
   virtual llvm::Error generateCode(mlir::ModuleOp module,
                                    PackageVariant &variant) const = 0;
 };
 
-/// What was asked of a device.
+/// The user's request for a device.
 struct TargetRequest {
   std::vector<std::string> architectures;
   std::string cpu = "native"; ///< Option `target-cpu`.
@@ -64,60 +66,61 @@ public:
 
   llvm::StringRef name() const;  ///< "cuda".
   llvm::StringRef title() const; ///< "CUDA".
-  /// Whether it is chosen for its speed: where formats are shared by several
-  /// devices, they are made for it.
+  /// Returns true if users choose the device for its speed: formats that
+  /// several devices share are chosen for it.
   bool isAccelerator() const;
-  /// Those of its row, oldest first.
+  /// The architectures of its row, oldest first.
   std::vector<std::string> architectures() const;
-  /// The one that its bare name stands for; "" if it has none.
+  /// The architecture that the bare name of the device stands for; "" if it has
+  /// none.
   std::string defaultArchitecture() const;
 
   /// The machine that stands for a device with `features`.
   virtual Machine machine(llvm::ArrayRef<std::string> features) const = 0;
-  /// What decides about the kernels that are formed.
+  /// The limits for the fusion of kernels.
   virtual const FusionLimits &fusionLimits() const = 0;
-  /// The launch of a kernel with this domain; nothing if the device has no room
-  /// for its sums.
+  /// The launch of a kernel with this domain; nothing if its sums do not fit on
+  /// the device.
   virtual std::optional<LaunchShape>
   launchShape(const KernelDomain &domain) const = 0;
-  /// Whether a device with `features` runs the catalog's kernel natively on
-  /// what the catalog calls `type`; what the rows of kernels/catalog.def say
-  /// unless a device knows better.
+  /// Returns true if a device with `features` runs the catalog's kernel
+  /// natively on `type` (a name of the catalog). By default, as the rows of
+  /// kernels/catalog.def say.
   virtual bool computesIn(llvm::StringRef kernel, llvm::StringRef type,
                           llvm::ArrayRef<llvm::StringRef> features) const;
   bool computesIn(llvm::StringRef kernel, mlir::Type element,
                   llvm::ArrayRef<llvm::StringRef> features) const;
-  /// Whether a device with `features` gains by multiplying in FP8.
+  /// Returns true if multiplying in FP8 is faster on a device with `features`.
   virtual bool gainsByFp8(llvm::ArrayRef<std::string> features) const;
 
-  /// What is compiled for such a request. An unknown architecture or CPU is an
-  /// error for the user.
+  /// Finds the target for a request. An unknown architecture or CPU is a user
+  /// error.
   virtual llvm::Expected<std::unique_ptr<DeviceTarget>>
   findTarget(const TargetRequest &request) const = 0;
 
 protected:
-  /// What is wrong with the request for an unknown architecture.
+  /// The error for an unknown architecture.
   llvm::Error unknownTarget(llvm::StringRef architecture) const;
 
 private:
   const kernels::DeviceRow &row;
 };
 
-// What the folders define.
+// Defined by the folders of the devices.
 #define MPC_DEVICE(name, Folder, ...)                                          \
   std::unique_ptr<Backend> create##Folder##Backend(                            \
       const kernels::DeviceRow &row);
 #include "kernels/devices.def"
 
-/// All of them, in the order of their rows.
+/// All backends, in the order of their rows.
 llvm::ArrayRef<std::unique_ptr<Backend>> backends();
-/// The backend of that name; null if there is none.
+/// The backend with this name; null if there is none.
 const Backend *findBackend(llvm::StringRef name);
-/// The first one.
+/// The first backend.
 const Backend *defaultBackend();
 
-/// The machine that FP8 is judged by, whatever the model is compiled for: the
-/// newest architecture of the first accelerator.
+/// The machine whose speed decides about FP8, whatever the model is compiled
+/// for: the newest architecture of the first accelerator.
 Machine fastestAccelerator();
 
 /// Makes the names of all backends the values of an option.

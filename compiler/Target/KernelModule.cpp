@@ -34,8 +34,8 @@ mpc::translateKernels(ModuleOp module, llvm::LLVMContext &context) {
 }
 
 namespace {
-/// What passes ask for. They refer to each other: the order is that in which
-/// they may be destroyed.
+/// The analyses of passes. They refer to each other, so the order of members
+/// allows their destruction.
 struct Analyses {
   explicit Analyses(llvm::PassBuilder &passes) {
     passes.registerModuleAnalyses(modules);
@@ -70,7 +70,7 @@ void mpc::sanitizeKernels(llvm::Module &module) {
       function.addFnAttr(llvm::Attribute::SanitizeAddress);
   llvm::PassBuilder passes;
   Analyses analyses(passes);
-  // Only the addresses of the code's own globals are used: nothing to register.
+  // Globals need no registration: only this code uses their addresses.
   llvm::AddressSanitizerPass(llvm::AddressSanitizerOptions(),
                              /*UseGlobalGC=*/false, /*UseOdrIndicator=*/false,
                              llvm::AsanDtorKind::None, llvm::AsanCtorKind::None)

@@ -16,22 +16,22 @@ class raw_pwrite_stream;
 
 namespace mpc {
 
-/// The functions and globals of the LLVM dialect in `module` as LLVM IR of
-/// their own; null if something has no translation.
+/// Translates the functions and globals of the LLVM dialect in `module` to an
+/// LLVM module; null if something has no translation.
 std::unique_ptr<llvm::Module> translateKernels(mlir::ModuleOp module,
                                                llvm::LLVMContext &context);
 
-/// Runs LLVM's optimizations. Loops are vectors already, so they are not
-/// vectorized; on a CPU, unrolling them further gives nothing that memory would
-/// not take back.
+/// Runs LLVM's optimizations. Loops are already vectorized, so the vectorizers
+/// do not run; on a CPU, further unrolling gains nothing, because memory is the
+/// bottleneck.
 void optimizeKernels(llvm::Module &module, llvm::TargetMachine &machine,
                      bool unroll);
 
-/// Has every access checked by AddressSanitizer, whose library the program that
-/// loads the code must have.
+/// Instruments every access with AddressSanitizer; the program that loads the
+/// code must be linked with its runtime library.
 void sanitizeKernels(llvm::Module &module);
 
-/// Writes code; false if the target has no such form of it.
+/// Writes code; returns false if the target cannot emit this type of file.
 bool emitKernels(llvm::Module &module, llvm::TargetMachine &machine,
                  llvm::CodeGenFileType type, llvm::raw_pwrite_stream &out);
 

@@ -38,7 +38,7 @@ static fbs::DType dtypeOf(Type type) {
   }
 }
 
-/// The elements of `value`, as they lie in memory.
+/// The elements of `value` in memory layout.
 static std::string rawBytes(ElementsAttr value) {
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
@@ -77,8 +77,9 @@ public:
   }
 
   std::string build() {
-    // Offsets of segments depend on the size of the root, which does not
-    // depend on them: every field is written, zero or not.
+    // The offsets of segments depend on the size of the root. That does not
+    // depend on the offsets, because every field is written, even if it is
+    // zero.
     size_t rootSize = buildRoot(0).size();
     std::string file = buildRoot(llvm::alignTo(rootSize, kSegmentAlignment));
     for (const Segment &segment : segments()) {
@@ -109,7 +110,7 @@ private:
     return list;
   }
 
-  /// The forms that packages have had from the first have kinds of their own.
+  /// The original forms of code have segment kinds of their own.
   static Segment segmentOf(const CodeSegment &code) {
     auto kind = llvm::StringSwitch<fbs::SegmentKind>(code.form)
                     .Case(kObjectForm, fbs::SegmentKind::Code)
@@ -312,7 +313,7 @@ private:
     return role ? static_cast<fbs::EntryRole>(*role) : fbs::EntryRole::None;
   }
 
-  /// The instructions before the first that writes a state.
+  /// The number of instructions before the first that writes a state.
   static uint32_t countReadsOnly(exec::EntryOp entry) {
     exec::DataflowAttr dataflow = entry.getDataflowAttr();
     if (!dataflow)
@@ -388,7 +389,7 @@ private:
 
 } // namespace
 
-/// Name, place and type of each state, one after the other.
+/// Name, offset and type of each state, in order.
 static std::string describeStates(ModuleOp module) {
   std::string text;
   llvm::raw_string_ostream stream(text);

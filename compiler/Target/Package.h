@@ -12,7 +12,7 @@
 
 namespace mpc {
 
-/// Forms of code. A device may have others, which only it knows.
+/// Forms of code. A device may define others.
 inline constexpr llvm::StringLiteral kObjectForm = "object", kPtxForm = "ptx",
                                      kCubinForm = "cubin";
 
@@ -23,28 +23,29 @@ struct CodeSegment {
   std::string bytes;
 };
 
-/// The program as one kind of device runs it.
+/// The program as compiled for one kind of device.
 struct PackageVariant {
   std::string device;    ///< "cpu", "cuda".
   mlir::ModuleOp module; ///< Planned: `exec.entry` and `train.state`.
-  std::string cpu;       ///< LLVM's name of the CPU.
+  std::string cpu;       ///< LLVM's name for the CPU.
   std::vector<std::string> features; ///< CPU features that the code needs.
   std::vector<CodeSegment> code;
   std::vector<ArchitectureReport>
       assembled; ///< Reports for GPUs; not in the file.
 };
 
-/// What goes into a package beside them.
+/// The other contents of a package.
 struct PackageContents {
   std::string model; ///< Name of the ONNX file.
-  /// Precision reports, JSON: for "" of all devices, else one for each.
+  /// Precision reports as JSON: one for "", which stands for all devices, or
+  /// one per device.
   std::vector<std::pair<std::string, std::string>> reports;
   std::vector<std::pair<std::string, std::string>> options;
   int64_t accumulate = 1;
 };
 
 /// Serializes a program as a package (runtime/src/program/program.fbs). All
-/// variants must have the same states at the same places; fails with a
+/// variants must have the same states at the same offsets; fails with a
 /// diagnostic if they do not.
 mlir::FailureOr<std::string>
 buildPackage(llvm::ArrayRef<PackageVariant> variants,

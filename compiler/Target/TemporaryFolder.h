@@ -1,4 +1,4 @@
-//===- TemporaryFolder.h - Files between our tools and others ---*- C++ -*-===//
+//===- TemporaryFolder.h - Files for external tools -------------*- C++ -*-===//
 #ifndef MPC_COMPILER_TARGET_TEMPORARYFOLDER_H
 #define MPC_COMPILER_TARGET_TEMPORARYFOLDER_H
 
@@ -9,9 +9,9 @@
 
 namespace mpc {
 
-/// A folder for what linkers and assemblers read and write, removed with its
-/// files at the end. Where it has no room its errors carry an error code,
-/// unlike those that are our fault.
+/// A folder for the input and output of linkers and assemblers, which is
+/// removed with its files at the end. Its errors carry an error code, such as
+/// for a full disk; an error without one is a bug of mpc.
 class TemporaryFolder {
 public:
   static llvm::Expected<TemporaryFolder> create(llvm::StringRef prefix);

@@ -11,12 +11,12 @@ using llvm::StringRef;
 
 static bool isLow(StringRef type) { return type.ends_with("16"); }
 
-/// Sizes come from a file; sums of them stay far from overflow.
+/// Sizes come from a file: clamps them, so that sums do not overflow.
 static int64_t bytesOf(uint64_t bytes) {
   return static_cast<int64_t>(std::min<uint64_t>(bytes, uint64_t(1) << 50));
 }
 
-/// What a tensor of `bytes` takes in the other format, less `bytes`.
+/// The change in size of a tensor of `bytes` bytes in the other format.
 static int64_t difference(int64_t bytes, bool isLow) {
   return isLow ? bytes : -bytes / 2;
 }
@@ -74,8 +74,8 @@ private:
     }
   }
 
-  /// All that read the result as it is want a cast, one for all; those that
-  /// have it cast need none any more.
+  /// All ops that read the result directly need a cast, one for all of them;
+  /// existing casts of the result are no longer needed.
   void addResult(int64_t bytes) {
     change.bytes += difference(bytes, !toLow);
     bool isRead = false;

@@ -1,4 +1,4 @@
-//===- Change.h - What another format of an op would cost -------*- C++ -*-===//
+//===- Change.h - The cost of another format of an op -----------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_COMPARE_CHANGE_H
 #define MPC_COMPILER_REPORT_COMPARE_CHANGE_H
 
@@ -6,16 +6,17 @@
 
 namespace mpc::report {
 
-/// What moves more, or less, if one op computes in the other format and all
-/// others stay as they are.
+/// The difference if one op computes in the other format and all other ops stay
+/// unchanged.
 struct Change {
   int64_t bytes = 0;
   int64_t casts = 0;
 };
 
-/// For an op with some 16 bit: all of it in f32. For another: in 16 bit what is
-/// not pinned. Weights exist in both. Of results only their bytes are known, so
-/// those that are pinned count as if they were not.
+/// For an op with 16-bit operands or results, estimates the change to f32; for
+/// any other op, the change of everything that is not pinned to 16 bit. Weights
+/// exist in both formats. Reports have only the bytes of results, so pinned
+/// results count as if they were not pinned.
 Change estimateChange(const Function &function, size_t line);
 
 } // namespace mpc::report

@@ -8,9 +8,9 @@
 
 namespace mpc::report {
 
-/// One page that loads nothing, of what `mpc compare --json` prints: curves, a
-/// point for the error of each op, a search. Numbers that are null are not
-/// finite.
+/// Renders the output of `mpc compare --json` as one self-contained page: loss
+/// curves, a point for the error of each op, a search. A null number stands for
+/// one that is not finite.
 std::string comparePage(llvm::StringRef json);
 
 } // namespace mpc::report

@@ -14,7 +14,7 @@ using llvm::StringRef;
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// Names of nodes that a line has place for.
+/// Maximum number of node names per line.
 static constexpr size_t kExamples = 3;
 
 //===----------------------------------------------------------------------===//
@@ -22,7 +22,7 @@ static constexpr size_t kExamples = 3;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// In the order in which they are told.
+/// In the order in which they are printed.
 using Properties = std::vector<std::pair<std::string, std::string>>;
 } // namespace
 
@@ -82,7 +82,7 @@ static std::vector<PropertyChange> compare(const Properties &before,
 // Ops
 //===----------------------------------------------------------------------===//
 
-/// What an op is, and which of several.
+/// Node and kind of an op, and its number among equal ones.
 using Key = std::tuple<std::string, std::string, size_t>;
 
 static std::map<Key, const Op *> index(const Function *function) {
@@ -94,7 +94,7 @@ static std::map<Key, const Op *> index(const Function *function) {
   return ops;
 }
 
-/// What changed between two ops, "" if nothing did.
+/// Describes what changed between two ops; "" if nothing did.
 static std::string describeChange(const Op &before, const Op &after) {
   llvm::SmallVector<std::string> parts;
   auto note = [&](StringRef what, const std::string &from,
@@ -111,7 +111,7 @@ static std::string describeChange(const Op &before, const Op &after) {
   note("casts ", casts(before), casts(after));
   note("FLOP ", std::to_string(before.cost.flops),
        std::to_string(after.cost.flops));
-  // The format tells of bytes already.
+  // A change of format already implies one of bytes.
   if (parts.empty())
     note("bytes ", std::to_string(before.cost.bytes),
          std::to_string(after.cost.bytes));

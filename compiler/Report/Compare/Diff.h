@@ -1,4 +1,4 @@
-//===- Diff.h - In what two reports differ ----------------------*- C++ -*-===//
+//===- Diff.h - Differences between two reports -----------------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_COMPARE_DIFF_H
 #define MPC_COMPILER_REPORT_COMPARE_DIFF_H
 
@@ -8,14 +8,14 @@
 
 namespace mpc::report {
 
-/// A property that has another value: of all, of a function, of a device.
+/// A changed property of the whole report, of a function or of a device.
 struct PropertyChange {
   std::string property; ///< "step: bytes in 16 bit".
   std::string before, after;
 };
 
-/// Ops of one function that changed alike. An op is told by its node and by
-/// what it is; of several the first is compared with the first.
+/// Ops of one function with the same change. Ops are matched by node and kind;
+/// several equal ones are matched in order.
 struct OpChange {
   std::string function;
   std::string what; ///< "bf16 -> f32", "rule class -> option.keep-fp32".
@@ -28,16 +28,18 @@ struct Difference {
 
   bool empty() const { return properties.empty() && ops.empty(); }
 
-  /// Adds what differs on another device: "cuda: step".
+  /// Adds the differences of another device, with its name as a prefix: "cuda:
+  /// step".
   void append(Difference other, llvm::StringRef device);
 };
 
 /// Compares formats, sums, rules, casts, FLOPs, bytes, memory and launches.
-/// Words, names of kernels and what an assembler said do not count, nor do
-/// bytes in reasons.
+/// Ignores wording, names of kernels, output of assemblers, and bytes in
+/// reasons.
 Difference compare(const Report &before, const Report &after);
 
-/// For people: at most a few nodes of each change unless `all`.
+/// Prints the difference for users: at most a few nodes of each change unless
+/// `all`.
 void printDifference(llvm::raw_ostream &os, const Difference &difference,
                      bool all, size_t width);
 

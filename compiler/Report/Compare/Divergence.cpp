@@ -13,7 +13,7 @@ using llvm::ArrayRef;
 
 namespace {
 
-/// Tells ops by node and kind, and those alike by their order.
+/// Identifies ops by node and kind, and equal ones by their order.
 class Names {
 public:
   using Name = std::tuple<llvm::StringRef, llvm::StringRef, unsigned>;
@@ -67,7 +67,7 @@ double mpc::report::relativeError(ArrayRef<double> value,
   return norm == 0 ? 1 : std::sqrt(difference) / norm;
 }
 
-/// The op whose result is furthest off of what `op` reads; none if none is off.
+/// The input of `op` with the largest error; none if no input has an error.
 static std::optional<size_t> worstInput(const SharedOp &op,
                                         ArrayRef<double> errors) {
   std::optional<size_t> worst;
@@ -82,8 +82,8 @@ double mpc::report::errorOfInputs(const SharedOp &op, ArrayRef<double> errors) {
   return worst ? errors[*worst] : 0;
 }
 
-/// The op that adds most to the error of `op`: itself, or one that its error
-/// comes through.
+/// The op that adds most to the error of `op`: itself, or one on the path of
+/// the largest errors to it.
 static size_t findCause(ArrayRef<SharedOp> ops, ArrayRef<double> errors,
                         size_t op) {
   size_t cause = op;

@@ -1,7 +1,7 @@
-//===- Divergence.h - Where two programs of one model part ------*- C++ -*-===//
+//===- Divergence.h - Where two programs of a model diverge -----*- C++ -*-===//
 //
-// The ops of a step as two programs compute them, told from their reports; how
-// far apart what they give is, and which of them is to blame.
+// Matches the ops of two programs of one model by their reports, computes the
+// errors of their results, and finds the op that causes the divergence.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_REPORT_COMPARE_DIVERGENCE_H
@@ -17,28 +17,32 @@
 
 namespace mpc::report {
 
-/// An op that both programs have. Like ops of one node are told by their order.
+/// An op that both programs have. Equal ops of one node are matched by their
+/// order.
 struct SharedOp {
-  size_t left = 0, right = 0;  ///< Its lines in the two functions.
-  std::vector<int64_t> inputs; ///< The shared ops that its operands are of; -1:
-                               ///< of none.
+  size_t left = 0, right = 0;  ///< Its lines in the two reports.
+  std::vector<int64_t> inputs; ///< The shared ops that compute its operands; -1
+                               ///< for none.
 };
 
-/// In the order of `left`, which may be of this run alone, as `right` may.
+/// Returns the shared ops in the order of `left`. Each function may have ops
+/// that the other lacks.
 std::vector<SharedOp> matchOps(const Function &left, const Function &right);
 
-/// ||value - truth|| / ||truth||, or of `leastNorm` if that is larger. Infinite
-/// if a value is not finite where the truth is; where the truth is not finite
-/// nothing is compared. Nothing is 0 off from nothing; anything else is 1 off.
+/// ||value - truth|| / max(||truth||, `leastNorm`). Infinite if a value is not
+/// finite where the truth is finite; elements whose truth is not finite are
+/// skipped. If the divisor is 0, returns 0 for equal values and 1 for others.
 double relativeError(llvm::ArrayRef<double> value, llvm::ArrayRef<double> truth,
                      double leastNorm = 0);
 
-/// The largest error of what `op` reads of other ops; 0 if it reads nothing.
+/// The largest error of the inputs of `op` that other ops compute; 0 if there
+/// are none.
 double errorOfInputs(const SharedOp &op, llvm::ArrayRef<double> errors);
 
-/// What made the first op leave `tolerance` that reads nothing outside: of the
-/// op, and of those that its largest error comes through, the one that adds
-/// most to it. `errors` has one for each of `ops`.
+/// Finds the cause of the divergence. Starts from the first op whose error
+/// exceeds `tolerance` while those of its inputs do not, follows the largest
+/// input errors backwards, and returns the op on this path that adds most to
+/// the error. `errors` has one error for each of `ops`.
 std::optional<size_t> findParting(llvm::ArrayRef<SharedOp> ops,
                                   llvm::ArrayRef<double> errors,
                                   double tolerance);

@@ -5,7 +5,8 @@
 using namespace mpc::report;
 using llvm::StringRef;
 
-/// JSON inside of HTML: no name can end the element that it stands in.
+/// Escapes JSON inside of HTML, so that no name can end the element that
+/// contains it.
 static std::string escape(StringRef json) {
   std::string escaped;
   for (char c : json)

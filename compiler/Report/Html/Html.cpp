@@ -17,7 +17,7 @@ using llvm::StringRef;
 using llvm::json::Array;
 using llvm::json::Object;
 
-/// JSON has no unsigned numbers.
+/// llvm::json prints signed integers.
 static int64_t number(uint64_t value) {
   return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
 }
@@ -42,7 +42,7 @@ static Object operandJson(const Operand &operand) {
   return object;
 }
 
-/// Bins of the histogram that hold something.
+/// The nonempty bins of the histogram.
 static Object histogramJson(const ProfiledTensor &tensor, int64_t exponent) {
   llvm::ArrayRef<uint64_t> bins = tensor.exponents;
   while (!bins.empty() && bins.back() == 0)
@@ -52,7 +52,7 @@ static Object histogramJson(const ProfiledTensor &tensor, int64_t exponent) {
   return Object{{"first", exponent}, {"counts", countsJson(bins)}};
 }
 
-/// The results of an op as they were measured.
+/// The measured results of an op.
 static Array rangesJson(const Op &op, const Ranges &ranges) {
   Array tensors;
   for (const ProfiledTensor *tensor : ranges.of(op)) {
@@ -155,7 +155,7 @@ static Object courseJson(const Recomputation::Course &course) {
                 {"bytes", countsJson(course.bytes)}};
 }
 
-/// What the script of the page reads.
+/// The data for the script of the page.
 static Object pageJson(const Report &report, const Ranges *ranges) {
   Array functions, devices, recomputed;
   for (const Function &function : report.functions)

@@ -1,4 +1,4 @@
-//===- Html.h - A report as a page ------------------------------*- C++ -*-===//
+//===- Html.h - A report as an HTML page ------------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_HTML_HTML_H
 #define MPC_COMPILER_REPORT_HTML_HTML_H
 
@@ -8,10 +8,11 @@
 
 namespace mpc::report {
 
-/// One page that loads nothing: shares by format, what stays f32, memory over
-/// time, a graph of modules and ops coloured by format, a search and, of
-/// `ranges`, what ops gave when they were measured. It is made of what was
-/// read, not of the file, so that nothing in it is code.
+/// Renders a report as one self-contained page: shares by format, ops that stay
+/// f32, memory over time, a graph of modules and ops coloured by format, a
+/// search and, from `ranges`, the measured results of ops. It is built from the
+/// parsed report, not from the file, so that the page contains no code of the
+/// file.
 std::string htmlPage(const Report &report, const Ranges *ranges = nullptr);
 
 } // namespace mpc::report

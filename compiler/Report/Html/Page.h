@@ -8,13 +8,14 @@
 
 namespace mpc::report {
 
-// The frame of all pages. It has "@title@", "@style@", "@body@", "@report@" and
-// "@script@", in this order, where the others and the data go.
+// The frame of all pages. Its placeholders "@title@", "@style@", "@body@",
+// "@report@" and "@script@", in this order, are replaced with the other parts
+// and the data.
 extern const char *const kPageFrame;
 extern const char *const kPageStyle;
 extern const char *const kCommonScript;
 
-/// What one kind of page has of its own.
+/// The parts of one kind of page.
 struct PageParts {
   const char *title, *body, *script;
 };
@@ -22,8 +23,8 @@ struct PageParts {
 extern const PageParts kReportPage;
 extern const PageParts kComparePage;
 
-/// A page that holds all it needs: style, scripts and `json`, in which nothing
-/// can end the element that it stands in.
+/// Builds a self-contained page of style, scripts and `json`, which is escaped
+/// so that it cannot end the element that contains it.
 std::string fillPage(const PageParts &parts, llvm::StringRef json);
 
 } // namespace mpc::report

@@ -1,7 +1,7 @@
 //===- Complete.cpp - What a report gets when all is compiled -------------===//
 //
-// What runs again, devices, the module of each op, and the summary. Until then
-// the report is what mpc-report-precision wrote.
+// Adds recomputation, devices, the module of each op, and the summary to the
+// report that mpc-report-precision wrote.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ static llvm::json::Object toJson(const KernelResources &kernel) {
                             {"shared", kernel.shared}};
 }
 
-/// Its rates, one for the 16-bit format of the program.
+/// The rates of a machine, with one rate for the 16-bit format of the program.
 static llvm::json::Object toJson(const Machine &machine, StringRef precision) {
   return llvm::json::Object{
       {"name", machine.name},
@@ -48,7 +48,7 @@ static llvm::json::Object toJson(const DeviceReport &device,
   llvm::json::Value parts = llvm::cantFail(llvm::json::parse(device.kernels));
   llvm::json::Object &object = *parts.getAsObject();
   object["device"] = device.device;
-  // Nobody trains in f64: it is there to check gradients with.
+  // f64 is only for gradient checks, not for training.
   if (precisionOf(precision).wide == Format::F32)
     object["machine"] = toJson(device.machine, precision);
   if (device.architectures.empty())
@@ -67,8 +67,8 @@ static llvm::json::Object toJson(const DeviceReport &device,
   return std::move(object);
 }
 
-/// Writes an object with its keys in order, as llvm::json prints values, and
-/// with one more, `key`, whose value `write` writes.
+/// Writes an object with its keys in order, as llvm::json does, and an
+/// additional `key`, whose value `write` writes.
 static void writeWith(llvm::json::OStream &json, const llvm::json::Object &rest,
                       StringRef key, llvm::function_ref<void()> write) {
   std::vector<StringRef> keys = {key};
@@ -90,7 +90,7 @@ static void writeWith(llvm::json::OStream &json, const llvm::json::Object &rest,
 namespace {
 
 /// Completes the entries of functions, op by op: all ops of a large program as
-/// objects would take gigabytes.
+/// JSON objects would take gigabytes.
 class FunctionReports {
 public:
   explicit FunctionReports(const std::map<std::string, std::string> &modules)
@@ -130,7 +130,7 @@ private:
     functions.push_back(reader.take());
   }
 
-  /// Writes down module and phase of an op, and its rule as programs know it.
+  /// Adds the module and phase of an op, and the id of its rule.
   void describe(llvm::json::Object &op) {
     StringRef node = op.getString("node").value_or("");
     op["module"] = moduleOf(node);
@@ -143,7 +143,7 @@ private:
   std::string moduleOf(StringRef node) {
     node.consume_back(kGradientSuffix);
     auto found = modules.find(node.str());
-    // The file may hold anything there; JSON may not.
+    // The model file may hold any bytes there; JSON must be UTF-8.
     return found == modules.end() ? report::modulePath(node)
                                   : llvm::json::fixUTF8(found->second);
   }

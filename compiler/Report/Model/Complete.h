@@ -1,4 +1,4 @@
-//===- Complete.h - What a report gets when all is compiled -----*- C++ -*-===//
+//===- Complete.h - Completion of a report ----------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_MODEL_COMPLETE_H
 #define MPC_COMPILER_REPORT_MODEL_COMPLETE_H
 
@@ -11,10 +11,10 @@
 
 namespace mpc {
 
-/// The report of mpc-report-precision with what mpc-recompute reported ("" if
-/// it did not run), a part for each device, the module of each op and the
-/// summary. `modules` names those of nodes whose names do not say, `others` the
-/// devices that have a report of their own.
+/// Extends the report of mpc-report-precision with the report of mpc-recompute
+/// ("" if it did not run), a part for each device, the module of each op and
+/// the summary. `modules` maps nodes to modules if their names do not tell;
+/// `others` are the devices with a report of their own.
 std::string completeReport(llvm::StringRef report, llvm::StringRef recomputed,
                            llvm::ArrayRef<DeviceReport> devices,
                            const std::map<std::string, std::string> &modules,

@@ -49,7 +49,7 @@ Cost &Cost::operator+=(const Cost &other) {
 }
 
 Cost &Cost::operator-=(const Cost &other) {
-  // What a report says of the whole may be less than that of its parts.
+  // In an invalid report, the total may be less than its parts.
   auto subtract = [](uint64_t &from, uint64_t part) {
     from -= std::min(from, part);
   };
@@ -169,7 +169,7 @@ static uint64_t countAt(const Object &object, StringRef key) {
   return std::max<int64_t>(0, numberAt(object, key));
 }
 
-/// The number of one of `size` things at `key`, -1 if there is none.
+/// The index at `key`, which must be less than `size`; -1 if there is none.
 static int64_t indexAt(const Object &object, StringRef key, size_t size) {
   int64_t index = object.getInteger(key).value_or(-1);
   return index >= 0 && static_cast<uint64_t>(index) < size ? index : -1;
@@ -191,8 +191,8 @@ static Origin readOrigin(const Object &object, size_t lines) {
           object.getBoolean("input").value_or(false)};
 }
 
-/// Fills in shares for reports of earlier versions: FLOPs as they were counted,
-/// bytes if all are of one format.
+/// Fills in shares for reports of earlier versions: FLOPs as those versions
+/// counted them, bytes if all have one format.
 static void guessShares(Op &op) {
   if (op.precisionClass == "low" && isLowType(op.operandType))
     op.cost.lowFlops = op.cost.flops;
@@ -215,7 +215,7 @@ static Op readOp(const Object &object, size_t lines, size_t casts) {
   if (object.get("range"))
     op.range = textAt(object, "range");
   op.reason = textAt(object, "reason");
-  // Reports of earlier versions do not say.
+  // Reports of earlier versions have no ids.
   op.ruleId = object.get("rule_id") ? textAt(object, "rule_id")
                                     : oldRuleId(op.rule, op.reason).str();
   if (const llvm::json::Array *terms = object.getArray("terms"))
@@ -280,7 +280,7 @@ static std::vector<uint64_t> countsAt(const Object &object, StringRef key) {
   return counts;
 }
 
-/// None if something could not be divided by.
+/// Nothing if a rate is not a valid divisor.
 static std::optional<Rates> readRates(const Object &device) {
   const Object *machine = device.getObject("machine");
   const Object *flops = machine ? machine->getObject("flops_per_ns") : nullptr;

@@ -1,8 +1,8 @@
-//===- Data.h - A report as it was read -------------------------*- C++ -*-===//
+//===- Data.h - A parsed report ---------------------------------*- C++ -*-===//
 //
-// docs/format/report.md says what the fields mean. Reports are files that
-// anybody wrote: reading one may fail and never crashes, and what is read holds
-// no control characters that could rewrite a terminal.
+// docs/format/report.md describes the fields. Reports are untrusted files:
+// reading one may fail but never crashes, and the parsed text has no control
+// characters that could manipulate a terminal.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_REPORT_MODEL_DATA_H
@@ -27,14 +27,14 @@ enum class Phase { Forward, Backward, Update };
 inline constexpr Phase kPhases[] = {Phase::Forward, Phase::Backward,
                                     Phase::Update};
 llvm::StringRef nameOf(Phase phase);
-/// By the name of a node, as a report has it.
+/// The phase of a node, from its name in a report.
 Phase phaseOf(llvm::StringRef node);
 
-/// What ops compute and move; sums of it are taken over anything. A report that
-/// lies must not overflow, so they are unsigned.
+/// Operations and memory traffic of ops. Numbers are unsigned, so that sums
+/// over an invalid report cannot overflow with undefined behaviour.
 struct Cost {
   uint64_t ops = 0;
-  uint64_t flops = 0, lowFlops = 0; ///< In all, and in 16 bit or less.
+  uint64_t flops = 0, lowFlops = 0; ///< Total, and in 16 bit or less.
   uint64_t fp8Flops = 0, tf32Flops = 0;
   uint64_t bytes = 0, lowBytes = 0;
   uint64_t casts = 0, castBytes = 0;
@@ -45,7 +45,7 @@ struct Cost {
   Cost &operator-=(const Cost &other);
 };
 
-/// Where something has a value from: at most one of these.
+/// The source of a value: at most one of these.
 struct Origin {
   int64_t op = -1;      ///< A line of the same function.
   std::string state;    ///< A tensor of the model.
@@ -54,9 +54,9 @@ struct Origin {
 
 struct Operand {
   Origin origin;
-  std::string dtype;  ///< As it is read.
-  uint64_t bytes = 0; ///< That are read.
-  int64_t cast = -1;  ///< Between origin and op.
+  std::string dtype;  ///< The type in which it is read.
+  uint64_t bytes = 0; ///< Bytes read.
+  int64_t cast = -1;  ///< The cast between origin and op, or -1.
   bool isPinned = false;
 };
 
@@ -72,7 +72,7 @@ struct Op {
   std::string operandType, resultType, sumType;
   uint64_t castsIn = 0, castsOut = 0;
   std::string rule, reason;
-  std::string range; ///< What is proven of its result; "" for nothing.
+  std::string range; ///< The proven range of its result; "" for none.
   /// Id from compiler/Support/Precision/Rules.def or a later version of it.
   std::string ruleId;
   std::string module; ///< "transformer.h.0.attn", "" at the top.
@@ -81,15 +81,16 @@ struct Op {
   std::vector<Operand> operands;
   std::vector<Terms> terms; ///< One per result; empty if nothing is known.
 
-  /// How result number `result` is made of operands.
+  /// How result number `result` is computed from the operands.
   Terms termsOf(size_t result) const {
     return result < terms.size() ? terms[result] : Terms::Other;
   }
-  /// The node of the model that the op or the gradient is of.
+  /// The node of the model that the op, or the op whose gradient it is, comes
+  /// from.
   llvm::StringRef forwardNode() const;
   /// "bf16 -> f32"; one name if both are the same.
   std::string format() const;
-  /// Whether nothing that it reads or writes is narrower than f32.
+  /// Returns true if it reads and writes nothing narrower than f32.
   bool isWide() const;
 };
 
@@ -97,25 +98,24 @@ struct Function {
   std::string name;
   std::vector<Op> ops;
   std::vector<Cast> casts;
-  Cost totals; ///< Also of what has no line.
+  Cost totals; ///< Includes ops without a line.
   uint64_t weightCasts = 0;
 
-  /// The entry point that runs once for each batch of training.
+  /// Returns true for the entry point that runs once for each training batch.
   bool isTraining() const { return name == "step" || name == "accumulate"; }
-  /// The line that a cast is counted with, -1 if there is none: that which made
-  /// the value, else the first that reads it.
+  /// The line that a cast is attributed to: the op that computes the value,
+  /// else the first that reads it; -1 if there is none.
   int64_t lineOf(size_t cast) const;
 };
 
-/// Nanoseconds, by the format that something is computed in, read or written
-/// as.
+/// Nanoseconds by the format of computation or memory access.
 struct Time {
   double wide = 0, low = 0, fp8 = 0;
 
   double sum() const { return wide + low + fp8; }
 };
 
-/// What a machine does in a nanosecond; see compiler/Support/Machine.h.
+/// What a machine does per nanosecond; see compiler/Support/Machine.h.
 struct Rates {
   std::string machine;
   double bytes = 0;
@@ -129,11 +129,11 @@ struct Device {
   struct Entry {
     std::string name;
     uint64_t launches = 0, calls = 0;
-    uint64_t bytes = 0, lowBytes = 0; ///< Float bytes, in all and in 16 bit or
+    uint64_t bytes = 0, lowBytes = 0; ///< Float bytes, total and in 16 bit or
     uint64_t fp8Bytes = 0;            ///< less: read and written by kernels.
     std::optional<Time> time;         ///< An estimate for the machine.
-    uint64_t liveStride = 1;          ///< Instructions between the numbers of
-    std::vector<uint64_t> liveBytes;  ///< what is in use of the arena.
+    uint64_t liveStride = 1;          ///< Instructions between the entries of
+    std::vector<uint64_t> liveBytes;  ///< the bytes of the arena in use.
   };
   std::string name;
   std::optional<Rates> rates;
@@ -141,9 +141,10 @@ struct Device {
   uint64_t arena = 0, unsharedArena = 0, states = 0; ///< Bytes.
 };
 
-/// What runs again in a function so that less is kept for its backward pass.
+/// The recomputation in a function, which reduces the memory for its backward
+/// pass.
 struct Recomputation {
-  /// Bytes that are kept, over the ops of the function.
+  /// Bytes that are kept, in the course of the ops of the function.
   struct Course {
     uint64_t ops = 0, stride = 1;
     std::vector<uint64_t> bytes;
@@ -151,12 +152,12 @@ struct Recomputation {
     uint64_t peak() const;
   };
   std::string function;
-  uint64_t forwardOps = 0; ///< Come first, and are the same in both.
+  uint64_t forwardOps = 0; ///< These come first, and are the same in both.
   Cost cost;               ///< Cost of the recomputed ops.
   Course before, after;
 };
 
-/// Parameters that are updated alike.
+/// Parameters with the same learning rate and decay.
 struct ParameterGroup {
   double rate = 1, decay = 0; ///< The rate as a factor.
   std::vector<std::string> parameters;
@@ -168,35 +169,35 @@ struct Report {
   Cost totals;
   uint64_t weightCasts = 0;
   std::vector<Device> devices;
-  std::vector<std::string> otherDevices; ///< That have another report.
-  std::vector<ParameterGroup> groups;    ///< None: all are.
+  std::vector<std::string> otherDevices; ///< Devices with a report of their
+                                         ///< own.
+  std::vector<ParameterGroup> groups;    ///< Empty if all are updated alike.
   std::vector<Recomputation> recomputed;
-  llvm::json::Value json = nullptr; ///< All of it, as it came.
+  llvm::json::Value json = nullptr; ///< The whole report as JSON.
 
-  /// "bf16", and of which devices where others have another report.
+  /// "bf16", with the devices if others have another report.
   std::string title() const;
   const Function *find(llvm::StringRef name) const;
   const Recomputation *findRecomputation(llvm::StringRef function) const;
-  /// The function that a summary is about: what is trained with, else the
-  /// first.
+  /// The function that a summary describes: the training entry, else the first.
   const Function *principal() const;
-  /// "bf16" or "f16", "16 bit" where there is none; what is not in it is in the
-  /// other.
+  /// The name of the narrow format, "bf16" or "f16", or "16 bit" if there is
+  /// none; and the name of the wide format.
   llvm::StringRef lowName() const;
   llvm::StringRef wideName() const;
-  /// The same where FP8 is told apart.
+  /// The name of the narrow format if FP8 is listed separately.
   llvm::StringRef lowNameWithoutFp8() const;
 };
 
 llvm::Expected<Report> read(llvm::StringRef json);
 llvm::Expected<Report> readJson(llvm::json::Value json);
 
-/// The same of a report without its functions, which were read before.
+/// The same for a report without functions, which were read before.
 llvm::Expected<Report> readJson(llvm::json::Value json,
                                 std::vector<Function> functions);
 
-/// Reads a function op by op, so that not all of its JSON has to be there at
-/// once. `head` is the function without its ops; `count` is how many it has.
+/// Reads a function op by op, so that its JSON need not be in memory at once.
+/// `head` is the function without its ops; `count` is the number of ops.
 class FunctionReader {
 public:
   FunctionReader(const llvm::json::Object &head, size_t count);
@@ -208,10 +209,10 @@ private:
   const size_t count;
 };
 
-/// For the messages of whoever reads on.
+/// The error for a malformed report, for callers that read further fields.
 llvm::Error malformed(const llvm::Twine &what);
 
-/// Fields of JSON that anybody wrote, printable; "" and 0 where they lack.
+/// Fields of untrusted JSON, made printable; "" or 0 if they are missing.
 std::string textAt(const llvm::json::Object &object, llvm::StringRef key);
 int64_t numberAt(const llvm::json::Object &object, llvm::StringRef key);
 /// The objects in the list at `key`, none if it is absent.

@@ -8,16 +8,16 @@
 using namespace mpc::report;
 using llvm::ArrayRef;
 
-/// The share of the terms' norm that errors are relative to where the terms
-/// cancel. Errors of 16-bit terms are a few 2^-9 of the norm, below the default
+/// If terms cancel, errors are relative to this share of the terms' norm.
+/// Errors of 16-bit terms are a few 2^-9 of the norm, below the default
 /// tolerance.
 static constexpr double kShare = 1.0 / 16;
 
-/// The share of the norm of two terms whose sum is not 0. Errors below it occur
-/// in f32 as well; errors of 16 bit above it count.
+/// The share of the terms' norm for a sum that is not 0. Smaller errors occur
+/// in f32, too; larger errors of 16 bit count.
 static constexpr double kDigitsOfF32 = 0x1p-14;
 
-/// How many roundings make a sum that should be 0 something else.
+/// A sum within this many roundings of its terms counts as 0.
 static constexpr double kRoundings = 0x1p10;
 
 static double normOf(ArrayRef<double> value) {
@@ -27,14 +27,14 @@ static double normOf(ArrayRef<double> value) {
   return std::sqrt(squares);
 }
 
-/// Elements that an operand has, however many are shown.
+/// The number of elements of an operand, however many are shown.
 static double elementsOf(const Operand &operand) {
   llvm::StringRef type = operand.dtype;
   double width = type.ends_with("16") ? 2 : type == "f64" ? 8 : 4;
   return std::max(double(operand.bytes) / width, 1.0);
 }
 
-/// Elements of the result that the operands broadcast to.
+/// The number of elements of the shape that the operands broadcast to.
 static double broadcastElements(const Op &op) {
   double most = 1;
   for (const Operand &operand : op.operands)
@@ -54,7 +54,7 @@ const Magnitudes::Shown *Magnitudes::inputOf(size_t op, size_t operand) const {
   return &shown[inputs[operand]];
 }
 
-/// By an op that moves elements, and may repeat them.
+/// For an op that moves elements and may repeat them.
 double Magnitudes::inherited(size_t op, ArrayRef<double> value) const {
   double least = 0;
   for (size_t i = 0; i < ops[op].inputs.size(); ++i)
@@ -65,7 +65,7 @@ double Magnitudes::inherited(size_t op, ArrayRef<double> value) const {
   return least;
 }
 
-/// By a product: the other operand's mean size is the factor.
+/// For a product: scales by the root mean square of the other operands.
 double Magnitudes::scaled(size_t op) const {
   const Op &line = reference.ops[ops[op].left];
   double least = 0, elements = broadcastElements(line);
@@ -95,14 +95,14 @@ double Magnitudes::divided(size_t op) const {
   return least;
 }
 
-/// For a sum whose terms have that norm and whose result has `norm`.
+/// For a sum whose terms have the norm `terms` and whose result has `norm`.
 double Magnitudes::leftOf(double terms, double norm) const {
   bool isNothing = norm <= kRoundings * unit * terms;
   return terms * (isNothing ? kShare : kDigitsOfF32);
 }
 
-/// By products less sums of them: the gradient of a softmax whose rows are
-/// only added up is 0.
+/// For products minus sums of products: the gradient of a softmax whose rows
+/// are only added up is 0.
 double Magnitudes::centred(size_t op, double norm) const {
   const Op &line = reference.ops[ops[op].left];
   double elements = broadcastElements(line), terms = std::sqrt(elements);
@@ -112,8 +112,8 @@ double Magnitudes::centred(size_t op, double norm) const {
   return std::max(scaled(op), leftOf(terms, norm));
 }
 
-/// By one operand less parts of it, as the gradient of a norm, which is 0 where
-/// that of its result is the same everywhere.
+/// For an operand minus parts of it, as in the gradient of a norm, which is 0
+/// if the gradient of the norm's result is constant.
 double Magnitudes::projected(size_t op, double norm) const {
   const Op &line = reference.ops[ops[op].left];
   const Shown *input = inputOf(op, 0);
@@ -128,7 +128,7 @@ double Magnitudes::projected(size_t op, double norm) const {
   return factor * std::max(input->least, leftOf(input->norm, norm / factor));
 }
 
-/// By a sum of operands.
+/// For a sum of operands.
 double Magnitudes::added(size_t op, double norm) const {
   const Op &line = reference.ops[ops[op].left];
   double squares = 0, least = 0, elements = broadcastElements(line);
@@ -141,15 +141,15 @@ double Magnitudes::added(size_t op, double norm) const {
   return std::max(least, leftOf(std::sqrt(squares), norm));
 }
 
-/// By a sum of many elements: adding numbers of random signs gives what has
+/// For a sum of many elements: a sum of numbers with random signs has about
 /// their norm.
 double Magnitudes::summed(size_t op) const {
   const Shown *input = inputOf(op, 0);
   return input ? std::max(input->least, kShare * input->norm) : 0;
 }
 
-/// By sums of products of the elements of two operands, of random signs. Inputs
-/// and weights, which are not shown, count as of size 1.
+/// For sums of products of the elements of two operands, with random signs.
+/// Inputs and weights, which are not shown, count as having magnitude 1.
 double Magnitudes::contracted(size_t op) const {
   const Op &line = reference.ops[ops[op].left];
   double least = 0;

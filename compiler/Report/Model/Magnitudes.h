@@ -1,11 +1,11 @@
-//===- Magnitudes.h - What errors of results are relative to ----*- C++ -*-===//
+//===- Magnitudes.h - Norms that errors are relative to ---------*- C++ -*-===//
 //
-// A sum of numbers of either sign may cancel, and is then as far off as its
-// terms are, whatever is left of it: the gradient of a bias before a norm is 0,
-// and so is the one through the maximum that a log-sum-exp subtracts. Divided
-// by such a result any error is large. So errors are taken of a norm that does
-// not get smaller than a share of what the terms have, and neither do those of
-// results that only move or scale what cancelled.
+// A sum of numbers of both signs may cancel, but keeps the absolute error of
+// its terms: the gradient of a bias before a norm is 0, and so is the gradient
+// through the maximum that a log-sum-exp subtracts. Relative to such a result
+// any error is large. Therefore errors are relative to a norm that is at least
+// a fraction of the norm of the terms. The same holds for results that only
+// move or scale a cancelled sum.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_REPORT_MODEL_MAGNITUDES_H
@@ -17,22 +17,22 @@ namespace mpc::report {
 
 class Magnitudes {
 public:
-  /// For `ops` of the function that is the reference, in which rounding changes
-  /// a number by the share `unit` at most. Both must outlive this.
+  /// `ops` are ops of the function `reference`, in which rounding has a
+  /// relative error of at most `unit`. Both must outlive this object.
   Magnitudes(llvm::ArrayRef<SharedOp> ops, const Function &reference,
              double unit);
 
-  /// The least norm that the error of result number `result` of `op` is taken
-  /// of; 0 if its own will do. `value` is the result, or a sketch of it. To be
-  /// called for each result that is shown, in order.
+  /// The minimum norm for the relative error of result number `result` of `op`;
+  /// 0 if its own norm suffices. `value` is the result, or a sketch of it. Call
+  /// it for each result that is shown, in order.
   double leastNormOf(size_t op, size_t result, llvm::ArrayRef<double> value);
 
 private:
   /// The first result of an op that is shown.
   struct Shown {
     double norm = 0;
-    size_t count = 0; ///< 0: it is not shown.
-    double least = 0; ///< The largest of those of all results.
+    size_t count = 0; ///< 0 if it is not shown.
+    double least = 0; ///< The maximum over all results.
   };
 
   const Shown *inputOf(size_t op, size_t operand) const;

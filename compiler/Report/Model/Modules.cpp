@@ -14,10 +14,10 @@
 using namespace mpc::report;
 using llvm::StringRef;
 
-/// Above this many nodes that are in no module, they share a line.
+/// If more nodes than this are in no module, they share a line.
 static constexpr size_t kMaxLooseNodes = 12;
-/// Deeper modules belong to the one at this depth: nobody reads them, and names
-/// come from anywhere.
+/// Deeper modules are merged with their ancestor at this depth: nobody reads
+/// them, and names are untrusted.
 static constexpr size_t kMaxDepth = 32;
 
 //===----------------------------------------------------------------------===//
@@ -34,7 +34,7 @@ std::string mpc::report::modulePath(StringRef node) {
   if (parts.empty())
     return "";
   parts.pop_back();
-  // PyTorch names "blocks.0" in "blocks" by both.
+  // PyTorch repeats the parent's name: "blocks.0" in "blocks".
   llvm::SmallVector<StringRef> kept;
   for (StringRef part : parts) {
     if (!kept.empty() && part.size() > kept.back().size() &&
@@ -67,7 +67,7 @@ namespace {
 struct Node {
   std::string segment, path;
   Cost cost;
-  std::vector<std::string> own; ///< What its own ops are like.
+  std::vector<std::string> own; ///< Descriptions of its own ops.
   std::vector<std::unique_ptr<Node>> children;
   llvm::StringMap<Node *> byName;
 
@@ -85,8 +85,8 @@ struct Node {
 
 } // namespace
 
-/// What makes two blocks differ. Bytes in a reason do not: the formats show
-/// what came of them.
+/// The properties in which equal blocks must agree. Bytes in a reason do not
+/// count: the formats show their effect.
 static std::string describe(const Op &op) {
   return op.op + '|' + op.format() + '|' + op.rule + '|' +
          std::to_string(op.cost.flops) + '|' + std::to_string(op.cost.bytes);
@@ -98,7 +98,7 @@ static bool isNumber(StringRef text) {
 
 static std::vector<Module> finish(Node &node, StringRef prefix);
 
-/// `prefix` is what stands before the name of the module: "h.".
+/// `prefix` is the text before the name of the module, such as "h.".
 static Module finishOne(Node &node, StringRef prefix) {
   Module module;
   module.label = (prefix + node.segment).str();
@@ -119,7 +119,7 @@ static void addAll(Module &to, const Module &from) {
     addAll(mine, other);
 }
 
-/// Joins runs of equal modules whose names count: "h.0", "h.1".
+/// Joins consecutive equal modules with numbers as names: "h.0", "h.1".
 static std::vector<Module> fold(std::vector<Module> modules) {
   std::vector<Module> folded;
   auto counts = [](const Module &module) {
@@ -146,7 +146,7 @@ static std::vector<Module> finish(Node &node, StringRef prefix) {
   for (std::unique_ptr<Node> &child : node.children) {
     Node *at = child.get();
     std::string label = prefix.str();
-    // What holds nothing but one module is no step of its own.
+    // A module that contains only one other module is merged with it.
     while (at->own.empty() && at->children.size() == 1) {
       label += at->segment + ".";
       at = at->children.front().get();
@@ -216,7 +216,7 @@ static void list(const std::vector<Module> &modules, size_t depth,
   }
 }
 
-/// All but the largest become one row.
+/// Merges all but the largest rows into one.
 static std::vector<ModuleRow> keepLargest(std::vector<ModuleRow> rows,
                                           size_t count) {
   std::vector<uint64_t> sizes;

@@ -9,7 +9,7 @@
 using namespace mpc::report;
 using llvm::StringRef;
 
-/// Appends what is not there yet.
+/// Appends `text` unless the note already contains it.
 static void note(Notes &notes, const std::string &key, StringRef text) {
   if (text.empty())
     return;
@@ -21,7 +21,7 @@ static void note(Notes &notes, const std::string &key, StringRef text) {
   value += (value.empty() ? "" : "; ") + text.str();
 }
 
-/// Reasons may have "; " in them, and are one part nevertheless.
+/// Replaces "; " in a reason, since it separates the parts of a note.
 static std::string reasonOf(const Op &op) {
   std::string reason = op.reason;
   for (size_t at; (at = reason.find("; ")) != std::string::npos;)

@@ -1,4 +1,4 @@
-//===- Notes.h - What a report says of each node ----------------*- C++ -*-===//
+//===- Notes.h - Notes of a report about nodes ------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_MODEL_NOTES_H
 #define MPC_COMPILER_REPORT_MODEL_NOTES_H
 
@@ -13,11 +13,11 @@ using Notes = std::map<std::string, std::string>;
 
 /// Notes by node of the function that trains, else of the first: "mpc.class",
 /// "mpc.format", "mpc.rule" (an id), "mpc.reason", "mpc.casts"; of the gradient
-/// "mpc.backward.format" and so on. Where a node became several ops, what they
-/// say stands once each, with "; " between.
+/// "mpc.backward.format" and so on. If a node became several ops, their
+/// different values are joined with "; ".
 std::map<std::string, Notes> notesOfNodes(const Report &report);
 
-/// Those of the whole: "mpc.precision", and "mpc.step" with totals.
+/// Notes for the whole model: "mpc.precision", and "mpc.step" with totals.
 Notes notesOfModel(const Report &report);
 
 } // namespace mpc::report

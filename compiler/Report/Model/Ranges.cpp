@@ -11,7 +11,7 @@ using namespace mpc;
 using namespace mpc::report;
 using llvm::StringRef;
 
-/// Bytes of "f32" or "bf16"; 0 if it is no float that we know.
+/// Bytes of "f32" or "bf16"; 0 for unknown types.
 static uint64_t widthOf(StringRef dtype) {
   for (auto [suffix, width] :
        {std::pair<StringRef, uint64_t>("f64", 8), {"f32", 4}, {"f16", 2}})
@@ -36,17 +36,17 @@ ProfileMatch Ranges::add(const Function &function) {
   return match;
 }
 
-/// Returns true if a profile of the model has the results of `op`. A view is
-/// what it shows, and not measured again. What mixed precision adds is in no
-/// f32 program, and the loss depends on micro-batches.
+/// Returns true if a profile of the model has the results of `op`. Views are
+/// not measured, ops that mixed precision adds are not in f32 programs, and the
+/// loss depends on micro-batches.
 static bool isMeasured(const Op &op) {
   return op.phase == Phase::Forward && !op.resultType.empty() &&
          op.cost.bytes != 0 && !StringRef(op.op).starts_with("amp.") &&
          op.node != kLossNode;
 }
 
-/// Counts what the profile should know of the forward pass: results of ops and
-/// the weights of products, which read all of them.
+/// Counts the tensors of the forward pass that the profile should have: results
+/// of ops, and the weights of products, which read all elements of them.
 static void countForward(const Function &function, const Ranges &ranges,
                          ProfileMatch &match) {
   llvm::StringSet<> weights;

@@ -1,4 +1,4 @@
-//===- Ranges.h - What a profile says of the ops of a report ----*- C++ -*-===//
+//===- Ranges.h - Profiled results of the ops of a report -------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_MODEL_RANGES_H
 #define MPC_COMPILER_REPORT_MODEL_RANGES_H
 
@@ -10,8 +10,9 @@
 namespace mpc::report {
 
 /// Finds the tensors of a profile that are results of ops of a report: by node
-/// and op, in the order of the program. What was measured is f32, whatever the
-/// report is of. Report and profile must outlive this.
+/// and op, in the order of the program. Measurements are of an f32 run,
+/// whatever precision the report has. Report and profile must outlive this
+/// object.
 class Ranges {
 public:
   /// Fails if the profile is of another model: it lacks more than half of the
@@ -21,11 +22,11 @@ public:
 
   const Profile &profile() const { return *source; }
 
-  /// The results of an op of the report; none where the profile does not tell.
+  /// The results of an op of the report; none if the profile lacks them.
   llvm::ArrayRef<const ProfiledTensor *> of(const Op &op) const;
 
-  /// What of the forward pass the profile does not know, for a note; "" if it
-  /// knows all.
+  /// Describes, for a note, the tensors of the forward pass that the profile
+  /// lacks; "" if it has them all.
   const std::string &unknown() const { return lacks; }
 
 private:

@@ -24,7 +24,8 @@ static constexpr Row kReasons[] = {
 #include "compiler/Report/Model/Reasons.def"
 };
 
-/// Rows stand in the order of the rules, so that a rule is an index.
+/// Returns true if rows are in the order of the rules, so that a rule is an
+/// index.
 static constexpr bool areInOrder() {
   for (size_t i = 0; i < std::size(kReasons); ++i)
     if (static_cast<size_t>(kReasons[i].rule) != i)
@@ -45,7 +46,7 @@ static const Row &rowOf(Rule rule) {
 
 StringRef report::groupOf(Rule rule) { return rowOf(rule).group; }
 
-/// Writes `argument`, a number as `spec` says.
+/// Writes `argument`; formats a number as `spec` says.
 static void print(llvm::raw_ostream &os, const Argument &argument,
                   StringRef spec) {
   if (const auto *text = std::get_if<std::string>(&argument))

@@ -1,4 +1,4 @@
-//===- Reasons.h - Words for decisions --------------------------*- C++ -*-===//
+//===- Reasons.h - Texts of decisions ---------------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_MODEL_REASONS_H
 #define MPC_COMPILER_REPORT_MODEL_REASONS_H
 
@@ -15,19 +15,19 @@ namespace mpc::report {
 /// An argument of a decision.
 using Argument = std::variant<std::string, int64_t, double>;
 
-/// "minimum cut": what people call the mechanism behind a rule.
+/// The name of the mechanism behind a rule, such as "minimum cut".
 llvm::StringRef groupOf(Rule rule);
 
 /// The text of a row of Reasons.def with its arguments.
 std::string textOf(Rule rule, llvm::ArrayRef<Argument> arguments);
 
-/// The sentence of the report. `own` is what the op says of its class, which is
-/// part of the sentence where a rule rests on the class.
+/// The sentence of the report. `own` is the op's reason for its class, which is
+/// part of the sentence if the rule depends on the class.
 std::string reasonOf(Rule rule, llvm::ArrayRef<Argument> arguments,
                      llvm::StringRef own);
 
-/// What the report says of an op whose class is another than its own, because
-/// its values are proven to be in `range`, which `format` holds.
+/// The report's text for an op whose class differs from its own class because
+/// its values are proven to lie in `range`, which fits in `format`.
 std::string proofOf(llvm::StringRef format, llvm::StringRef range);
 
 } // namespace mpc::report

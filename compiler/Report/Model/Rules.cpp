@@ -5,7 +5,7 @@
 using namespace mpc::report;
 using llvm::StringRef;
 
-/// The first that fits counts.
+/// The first matching row applies.
 static constexpr OldRule kRules[] = {
     {"class", "class", ""},
     {"pin.number", "pin", "a single number is never rounded"},

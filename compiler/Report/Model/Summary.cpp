@@ -39,7 +39,7 @@ std::string mpc::report::stemOf(const Op &op) {
   return stem;
 }
 
-/// The groups of a function, those with most bytes in f32 first.
+/// The groups of a function, in descending order of f32 bytes.
 static std::vector<WideGroup> groupWide(const Function &function) {
   std::map<std::pair<StringRef, std::string>, std::vector<const Op *>> groups;
   for (const Op &op : function.ops)
@@ -94,7 +94,7 @@ FunctionSummary mpc::report::summarize(const Function &function) {
 // As JSON
 //===----------------------------------------------------------------------===//
 
-/// JSON has no unsigned numbers; nothing that is true of a model is as large.
+/// llvm::json prints signed integers; no number of a real model exceeds them.
 static int64_t number(uint64_t value) {
   return static_cast<int64_t>(std::min<uint64_t>(value, INT64_MAX));
 }

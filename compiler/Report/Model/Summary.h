@@ -1,4 +1,4 @@
-//===- Summary.h - A report in a screenful ----------------------*- C++ -*-===//
+//===- Summary.h - Summary of a report --------------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_MODEL_SUMMARY_H
 #define MPC_COMPILER_REPORT_MODEL_SUMMARY_H
 
@@ -8,21 +8,21 @@
 
 namespace mpc::report {
 
-/// Ops of one function that keep f32 for one reason.
+/// Ops of one function that stay f32 for the same reason.
 struct WideGroup {
   std::string rule, ruleId;
-  std::string reason; ///< Without what differs from op to op.
+  std::string reason; ///< Without the parts that differ between ops.
   Cost cost;
-  std::vector<std::string> examples; ///< Nodes, those with most bytes first.
+  std::vector<std::string> examples; ///< Nodes, in descending order of bytes.
 };
 
 struct FunctionSummary {
   const Function *function = nullptr;
-  std::array<Cost, std::size(kPhases)> phases; ///< With their casts.
-  /// What is not in a line of the report, above all the update that is made or
-  /// not.
+  std::array<Cost, std::size(kPhases)> phases; ///< Including casts.
+  /// The cost of ops without a line in the report, mainly those of the
+  /// conditional update.
   Cost rest;
-  /// Those with most bytes first.
+  /// In descending order of bytes.
   std::vector<WideGroup> wide;
   Cost weightCasts; ///< Cost of casts of weights.
   std::vector<Module> modules;
@@ -30,11 +30,12 @@ struct FunctionSummary {
 
 FunctionSummary summarize(const Function &function);
 
-/// The reason without numbers of bytes, and, where a minimum cut decided,
-/// without what the op is like: what remains is why it is in f32.
+/// The reason without numbers of bytes and, for a decision of the minimum cut,
+/// without properties of the op: only why it is in f32.
 std::string stemOf(const Op &op);
 
-/// What the summary of all functions prints, for the `summary` of a report.
+/// The contents of the printed summary of all functions, for the field
+/// `summary` of a report.
 llvm::json::Object summaryJson(const Report &report);
 
 } // namespace mpc::report

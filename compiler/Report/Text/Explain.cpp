@@ -14,14 +14,14 @@ using namespace mpc;
 using namespace mpc::report;
 using llvm::StringRef;
 
-/// As wide as the words before what they are about.
+/// Width of the labels.
 static constexpr size_t kLabel = 12;
-/// Longer chains of reasons and lists of readers end in "...".
+/// Longer chains of reasons and lists of readers are cut.
 static constexpr size_t kMaxLinks = 12, kMaxReaders = 6;
 
 namespace {
 
-/// Writes what there is to say of one op of a function.
+/// Writes the explanation of one op of a function.
 class Explainer {
 public:
   Explainer(llvm::raw_ostream &os, const Function &function, size_t line,
@@ -110,8 +110,8 @@ private:
       say("", "and " + count(readers - kMaxReaders, "more"));
   }
 
-  /// The line that `at` is f32 for, -1 if it is so by itself: the first of its
-  /// operands that is made in f32.
+  /// The line that causes `at` to be f32: the first of its operands that is
+  /// computed in f32; -1 if there is no such cause.
   int64_t wideSource(const Op &at) const {
     if (at.ruleId != "cut.reads-f32")
       return -1;
@@ -135,13 +135,13 @@ private:
     }
   }
 
-  /// Whether options leave alone what the rule decided.
+  /// Returns true if options cannot change a decision by this rule.
   static bool isFixed(StringRef rule) {
     return rule == "pin" || rule == "gradient" || rule == "guard" ||
            rule == "loss scaling";
   }
 
-  /// "option 'keep-fp32'=head" of the reason "keep-fp32=head".
+  /// Turns the reason "keep-fp32=head" into "option 'keep-fp32'=head".
   static std::string describeOption(llvm::StringRef reason) {
     auto [name, value] = reason.ltrim('-').split('=');
     return ("option '" + name + "'=" + value).str();
@@ -176,8 +176,8 @@ private:
 
 } // namespace
 
-/// Whether the user means this op: its name, or that of the node whose gradient
-/// it is.
+/// Returns true if the user selects this op, by the name of its node or of the
+/// node whose gradient it is.
 static bool isSelected(const Op &op, StringRef node) {
   return !op.node.empty() && (op.node == node || op.forwardNode() == node);
 }
@@ -189,7 +189,7 @@ llvm::Error mpc::report::printExplanation(llvm::raw_ostream &os,
   auto functions = selectFunctions(report, selection);
   if (!functions)
     return functions.takeError();
-  // One function says all, unless the user wants another.
+  // The principal function comes first, unless the user selects a function.
   std::vector<const Function *> order = std::move(*functions);
   if (selection.function.empty() && report.principal())
     order.insert(order.begin(), report.principal());

@@ -1,4 +1,4 @@
-//===- Render.h - A report as people read it --------------------*- C++ -*-===//
+//===- Render.h - Reports as text -------------------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_TEXT_RENDER_H
 #define MPC_COMPILER_REPORT_TEXT_RENDER_H
 
@@ -8,51 +8,52 @@
 
 namespace mpc::report {
 
-/// Which ops of a report are meant; what is empty leaves out nothing.
+/// Selects ops of a report; an empty field selects everything.
 struct Selection {
   enum Kind { All, Wide, Low, Casts };
   std::string function; ///< Its name.
-  std::string module;   ///< As liesIn takes it.
+  std::string module;   ///< As in liesIn.
   Kind kind = All;
-  bool canChooseDevice = true; ///< Reports of other devices are at hand.
+  bool canChooseDevice = true; ///< Reports of other devices are available.
 
   bool contains(const Op &op) const;
 };
 
-/// The functions that are meant; an error names those there are.
+/// The selected functions; the error for an unknown name lists the existing
+/// ones.
 llvm::Expected<std::vector<const Function *>>
 selectFunctions(const Report &report, const Selection &selection);
 
-/// A screenful: shares by format, what stays f32 and why, memory, launches and
-/// modules; of the function in `selection`, else of the one that trains.
+/// Prints one screen: shares by format, ops that stay f32 and why, memory,
+/// launches and modules, for the function in `selection`, else for the one that
+/// trains.
 llvm::Error printSummary(llvm::raw_ostream &os, const Report &report,
                          const Selection &selection, size_t width);
 
-/// A table with a line for each op that is meant, of the function in
-/// `selection`; else of each, with totals and devices, if all ops are meant, or
-/// of the one that trains.
+/// Prints a table with a line for each selected op of the function in
+/// `selection`. Without one, prints all functions with totals and devices if
+/// all ops are selected, else the function that trains.
 llvm::Error printTables(llvm::raw_ostream &os, const Report &report,
                         const Selection &selection, size_t width);
 
-/// The ops of one module, of the function in `selection`, else of the one that
-/// trains. If there is no such module, the
-/// error names the nearest.
+/// Prints the ops of one module, for the function in `selection`, else for the
+/// one that trains. If there is no such module, the error names the nearest.
 llvm::Error printModule(llvm::raw_ostream &os, const Report &report,
                         const Selection &selection, size_t width);
 
-/// Explains each op of a node and of its gradient: what it reads, what decided
-/// its format, back to where f32 begins, and what a change would cost. If there
-/// is no such node, the error names the nearest.
+/// Explains each op of a node and of its gradient: its operands, the decisions
+/// about its format, back to the op where f32 begins, and the cost of a change.
+/// If there is no such node, the error names the nearest.
 llvm::Error printExplanation(llvm::raw_ostream &os, const Report &report,
                              llvm::StringRef node, const Selection &selection,
                              size_t width);
 
-/// Parameters that are updated otherwise than others, of each group at most
-/// `most` by name.
+/// Prints the groups of parameters with a learning rate or decay of their own,
+/// with at most `most` names per group.
 void printGroups(llvm::raw_ostream &os, const Report &report, size_t most,
                  size_t width);
 
-/// What a step transposes on each device, and what the assembler said.
+/// Prints what a step transposes on each device, and the assembler's reports.
 void printDevices(llvm::raw_ostream &os, const Report &report, size_t width);
 
 } // namespace mpc::report

@@ -12,7 +12,7 @@ using namespace mpc::report;
 using llvm::StringRef;
 using llvm::json::Object;
 
-/// The entry point that runs once for each batch of training.
+/// Returns true for the entry point that runs once for each training batch.
 static bool isTraining(StringRef function) {
   return function == "step" || function == "accumulate";
 }
@@ -44,7 +44,7 @@ static void printTransposes(llvm::raw_ostream &os, const std::string &name,
   table.print(os, width);
 }
 
-/// How often a step launches a kernel.
+/// The number of times that a step launches a kernel.
 static int64_t launchesOf(const Object &kernel) {
   if (const Object *counts = kernel.getObject("launches"))
     for (const auto &[function, value] : *counts)

@@ -14,7 +14,8 @@
 using namespace mpc::report;
 using llvm::StringRef;
 
-/// Lines for reasons and for modules; with the rest they fill a screen.
+/// Maximum lines for reasons and for modules, so that the summary fits on a
+/// screen.
 static constexpr size_t kMaxReasons = 8, kMaxModules = 14;
 
 //===----------------------------------------------------------------------===//
@@ -63,7 +64,7 @@ static void printShares(llvm::raw_ostream &os, const Report &report,
 // What stays wide
 //===----------------------------------------------------------------------===//
 
-/// "3 ops" and their shares of the function.
+/// A table row: the number of ops, and their shares of the function.
 static Table::Row rowOf(const Cost &cost, const Cost &whole, StringRef rule,
                         StringRef largest, StringRef reason) {
   return {std::to_string(cost.ops),
@@ -110,7 +111,7 @@ static void printWide(llvm::raw_ostream &os, const Report &report,
 // FP8
 //===----------------------------------------------------------------------===//
 
-/// What goes to FP8, and why the rest does not.
+/// Prints what is FP8, and why the rest is not.
 static void printFp8(llvm::raw_ostream &os, const FunctionSummary &summary,
                      size_t width) {
   const Function &function = *summary.function;
@@ -141,7 +142,8 @@ static void printFp8(llvm::raw_ostream &os, const FunctionSummary &summary,
   table.print(os, width, Table::Overflow::Wrap);
 }
 
-/// What of f32 is multiplied as TF32, where the device can.
+/// Prints the share of f32 operations that TF32 computes on devices that
+/// support it.
 static void printTf32(llvm::raw_ostream &os, const Function &function,
                       size_t width) {
   const Cost &whole = function.totals;

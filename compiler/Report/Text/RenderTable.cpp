@@ -31,7 +31,7 @@ bool Selection::contains(const Op &op) const {
   return true;
 }
 
-/// Unless the user wants all, or another, that one which says most.
+/// The principal function, unless the user selects another.
 static llvm::Expected<std::vector<const Function *>>
 selectMain(const Report &report, const Selection &selection) {
   if (selection.function.empty() && report.principal())
@@ -70,7 +70,7 @@ static Table::Row rowOf(const Op &op) {
           op.reason};
 }
 
-/// Returns how many ops were meant.
+/// Returns the number of selected ops.
 static size_t printOps(llvm::raw_ostream &os, const Function &function,
                        const Selection &selection, size_t width) {
   Table table({{"op", Table::Name, false, 20},

@@ -16,7 +16,7 @@ using namespace mpc::report;
 using llvm::StringRef;
 
 static constexpr size_t kGap = 2;
-/// What is left of prose however narrow the terminal is.
+/// Minimum width of prose.
 static constexpr size_t kLeastProse = 24;
 
 //===----------------------------------------------------------------------===//
@@ -28,7 +28,8 @@ std::string mpc::report::printable(StringRef text) {
   unsigned char previous = 0;
   for (char &c : value) {
     auto byte = static_cast<unsigned char>(c);
-    // U+0080 to U+009F control as well; in UTF-8 they begin with 0xC2.
+    // U+0080 to U+009F are control characters, too; in UTF-8 they begin with
+    // 0xC2.
     if (byte < 0x20 || byte == 0x7f ||
         (previous == 0xc2 && byte >= 0x80 && byte <= 0x9f))
       c = '?';
@@ -75,8 +76,8 @@ size_t mpc::report::columns(StringRef text) {
   return width < 0 ? text.size() : width;
 }
 
-/// The longest beginning, or end, that is no wider than `width` and no part of
-/// a character.
+/// The longest prefix, or suffix, that is at most `width` columns wide and does
+/// not split a character.
 static StringRef beginning(StringRef text, size_t width) {
   size_t size = std::min(text.size(), 4 * width);
   auto isInside = [&] {
@@ -104,7 +105,7 @@ std::string mpc::report::cutMiddle(StringRef text, size_t width) {
   if (columns(text) <= width)
     return text.str();
   size_t kept = width > 3 ? width - 3 : 0;
-  // Ends of names tell more than beginnings.
+  // Ends of names are more informative than beginnings.
   return (beginning(text, kept / 2) + "..." + ending(text, kept - kept / 2))
       .str();
 }
@@ -158,8 +159,8 @@ std::vector<size_t> Table::naturalWidths(size_t count) const {
   return widths;
 }
 
-/// Takes what lines are too long from the widest columns, leaving each what
-/// `leastOf` says.
+/// Shrinks the widest columns by `excess` in total, down to the minimum that
+/// `leastOf` returns.
 template <typename LeastFn>
 static void shrink(std::vector<size_t> &widths, size_t excess,
                    LeastFn leastOf) {
@@ -174,8 +175,8 @@ static void shrink(std::vector<size_t> &widths, size_t excess,
   }
 }
 
-/// Drops one column if rows are too wide however they are shortened. Returns
-/// false if there is nothing to drop.
+/// Drops one column if rows are too wide even when shortened. Returns false if
+/// there is nothing to drop.
 bool Table::dropExtra(size_t width, Overflow overflow) {
   std::vector<size_t> widths = naturalWidths(layout.size());
   if (overflow == Overflow::Below)

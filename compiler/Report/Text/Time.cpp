@@ -11,7 +11,7 @@ static Time estimate(const Rates &rates, const Cost &computed,
   auto add = [&](uint64_t flops, double rate, uint64_t bytes) {
     return double(flops) / rate + double(bytes) / rates.bytes;
   };
-  // Whatever is counted in a narrower format is counted in the wider, too.
+  // Counts of a wider format include those of the narrower ones.
   return {
       double(computed.tf32Flops) / rates.tf32 +
           add(computed.wideFlops() - computed.tf32Flops, rates.wide,

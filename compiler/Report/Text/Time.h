@@ -1,8 +1,8 @@
-//===- Time.h - How long entry points would take ----------------*- C++ -*-===//
+//===- Time.h - Estimated times of entry points -----------------*- C++ -*-===//
 //
-// An estimate by the rates of a machine: operations of each format, and bytes
-// that kernels read and write, one after the other. Launches cost nothing in
-// it, and caches save nothing.
+// Times are estimated by the rates of a machine: the times of the operations in
+// each format and of the bytes that kernels read and write are added up.
+// Launches and caches are ignored.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_REPORT_TEXT_TIME_H

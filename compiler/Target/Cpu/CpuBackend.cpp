@@ -9,21 +9,21 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Column sums of one kernel live on the stack: at most so many columns, and so
-/// many sums in all, of at most 8 bytes each.
+/// Column sums of a kernel live on the stack: limits of columns and of all
+/// sums, of at most 8 bytes each.
 static constexpr int64_t kMaxStackColumns = 16384;
 static constexpr int64_t kMaxStackSums = 4 * kMaxStackColumns;
 
 static const FusionLimits limits = {
     /*sharedWork=*/2'000'000, /*fewItems=*/4,
     /*longSum=*/2048,
-    /*flatLanes=*/8, // Few rows of many columns lose vectors to masks.
-    /*operands=*/28, // Each takes a register for its address.
+    /*flatLanes=*/8, // Vectors of short rows would be masked.
+    /*operands=*/28, // Each needs a register for its address.
     /*largeSum=*/1 << 17,     /*rowBlocks=*/64,
     /*splitRows=*/false,      /*largeRest=*/0};
 
-/// Two cores of an EPYC: products at the peak that was measured, or half of it
-/// for half the width, and memory. f16 and FP8 are widened there, and
+/// Two cores of an EPYC: the measured peak of products, or half of it for half
+/// the vector width, and the measured memory rate. f16 and FP8 are widened, and
 /// TF32 is f32.
 static Machine zen5(bool hasAvx512, bool hasBf16) {
   double f32 = hasAvx512 ? 560 : 280, bf16 = hasBf16 ? 1120 : f32;

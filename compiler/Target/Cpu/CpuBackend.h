@@ -9,13 +9,13 @@ namespace mpc {
 
 struct CpuTarget;
 
-/// Adds the kernels of `module` to `variant`, as an object that the CPU runs.
-/// With `sanitize` AddressSanitizer checks what they do.
+/// Adds the kernels of `module` to `variant`, as a shared object for the CPU.
+/// With `sanitize` they are instrumented with AddressSanitizer.
 llvm::Error addObject(mlir::ModuleOp module, const CpuTarget &cpu,
                       CodeSegment segment, PackageVariant &variant,
                       bool sanitize = false);
 
-/// Also what other devices are derived from that run on the CPU.
+/// Also the base class of other devices that run on the CPU.
 class CpuBackend : public Backend {
 public:
   using Backend::Backend;

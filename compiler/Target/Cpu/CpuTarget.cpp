@@ -18,20 +18,20 @@ CpuTarget::CpuTarget() = default;
 CpuTarget::CpuTarget(CpuTarget &&) noexcept = default;
 CpuTarget::~CpuTarget() = default;
 
-/// Features that say which vector instructions generated code may use. Others
-/// (cache control, cryptography) it never does.
+/// Features of vector instructions, which generated code may use. It uses no
+/// others (cache control, cryptography).
 static bool isVectorFeature(llvm::StringRef name) {
   return name.starts_with("avx") || name.starts_with("sse4.") ||
          name == "fma" || name == "f16c" || name == "bmi" || name == "bmi2" ||
          name == "popcnt" || name == "lzcnt";
 }
 
-/// Generated code may use what is in this list and nothing else, so that what
-/// the package says it needs is what it needs.
+/// Generated code may only use the features in this list, so that the
+/// requirements in the package are exact.
 static std::string hostFeatures(kernels::CpuIsa limit) {
   std::string text;
   for (const auto &feature : llvm::sys::getHostCPUFeatures()) {
-    // AVX10 changes how registers are used but gives us nothing here.
+    // AVX10 changes the use of registers but gains nothing here.
     if (feature.first().starts_with("avx10"))
       continue;
     text += (text.empty() ? "" : ",");
@@ -60,8 +60,8 @@ llvm::Expected<CpuTarget> mpc::findCpuTarget(llvm::StringRef name) {
     return llvm::createStringError(limit.error);
   std::string features = native ? hostFeatures(limit.isa) : "";
   llvm::TargetOptions options;
-  // A product is rounded before it is added to, unless code says fma: a value
-  // has the same bits whatever kernel it is made in.
+  // Products are not fused with additions unless the code has an explicit fma,
+  // so that a value has the same bits in whatever kernel it is computed.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   target.machine.reset(backend->createTargetMachine(
       triple, "generic", "", options, llvm::Reloc::PIC_, llvm::CodeModel::Small,

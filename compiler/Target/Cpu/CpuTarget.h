@@ -14,7 +14,7 @@ class TargetMachine;
 
 namespace mpc {
 
-/// A CPU and what it can do, in LLVM's names.
+/// A CPU and its features, by LLVM's names.
 struct CpuTarget {
   std::string cpu;                   ///< "znver5", "x86-64-v3".
   std::vector<std::string> features; ///< Vector features it has: "avx512bf16".
@@ -25,9 +25,9 @@ struct CpuTarget {
   ~CpuTarget();
 };
 
-/// Looks up a CPU; "native" is this machine, as far as MPC_MAX_CPU_ISA
-/// (kernels/cpu_isa.h) lets it be used. An unknown name is an error that says
-/// how to see the known ones.
+/// Looks up a CPU; "native" is this machine, limited by MPC_MAX_CPU_ISA
+/// (kernels/cpu_isa.h). The error for an unknown name tells how to list the
+/// known ones.
 llvm::Expected<CpuTarget> findCpuTarget(llvm::StringRef name);
 
 } // namespace mpc

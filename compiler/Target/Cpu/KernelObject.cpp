@@ -17,9 +17,9 @@ using namespace mpc;
 
 LLD_HAS_DRIVER(elf)
 
-/// Where a CPU has no instruction for it, LLVM rounds single values to bf16 by
-/// a function of the compiler's library, which is there with newer compilers
-/// only. So the object has its own: to nearest even, NaN stays NaN.
+/// For CPUs without an instruction, LLVM rounds single values to bf16 by a
+/// function of the compiler runtime, which only newer compilers have. The
+/// object therefore defines it: rounds to nearest even, NaN stays NaN.
 static void defineRounding(llvm::Module &module) {
   constexpr llvm::StringLiteral name = "__truncsfbf2";
   llvm::LLVMContext &context = module.getContext();
@@ -48,13 +48,13 @@ static llvm::Error internalError(const llvm::Twine &what) {
   return llvm::createStringError("internal error in code generation: " + what);
 }
 
-/// Makes a shared object of an object file, both in `folder`.
+/// Links an object file to a shared object, both in `folder`.
 static llvm::Error link(const TemporaryFolder &folder, const std::string &input,
                         std::string &object) {
   std::string output = folder.pathOf("kernels.so");
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  // One small file; and lld ends the process where it gets no thread.
+  // The file is small, and lld aborts the process if it cannot start a thread.
   const char *arguments[] = {"ld.lld",          "-shared", "--threads=1",
                              "--build-id=none", "-z",      "noexecstack",
                              "--strip-debug",   "-o",      output.c_str(),
@@ -62,7 +62,7 @@ static llvm::Error link(const TemporaryFolder &folder, const std::string &input,
   lld::Result result = lld::lldMain(arguments, llvm::nulls(), stream,
                                     {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0) {
-    // What lld says of its output where the disk is full.
+    // The messages of lld if the disk is full.
     for (llvm::StringRef trouble : {"failed to open ", "failed to write "})
       if (llvm::StringRef(messages).contains(trouble))
         return llvm::createStringError(
@@ -89,7 +89,7 @@ llvm::Error mpc::compileKernels(ModuleOp module, const CpuTarget &target,
   code->setDataLayout(machine.createDataLayout());
   defineRounding(*code);
   for (llvm::Function &function : *code) {
-    // 512-bit registers pay off: kernels stream through memory.
+    // 512-bit registers pay off, because kernels stream through memory.
     function.addFnAttr("prefer-vector-width", "512");
     function.addFnAttr("target-cpu", machine.getTargetCPU());
     function.addFnAttr("target-features", machine.getTargetFeatureString());

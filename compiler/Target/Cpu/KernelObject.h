@@ -1,4 +1,4 @@
-//===- KernelObject.h - Kernels to machine code -----------------*- C++ -*-===//
+//===- KernelObject.h - Kernels as machine code -----------------*- C++ -*-===//
 #ifndef MPC_COMPILER_TARGET_CPU_KERNELOBJECT_H
 #define MPC_COMPILER_TARGET_CPU_KERNELOBJECT_H
 
@@ -12,9 +12,10 @@ namespace mpc {
 struct CpuTarget;
 
 /// Compiles every `llvm.func` with the attribute `mpc.kernel` into one ELF
-/// shared object, whose bytes are `object`; `assembly`, if not null, receives
-/// the code as text; with `sanitize` AddressSanitizer checks what it does.
-/// An error with a code is about temporary files; others are ours.
+/// shared object and returns its bytes in `object`; `assembly`, if not null,
+/// receives the code as text. With `sanitize` the code is instrumented with
+/// AddressSanitizer. An error with an error code concerns temporary files; any
+/// other error is a bug of mpc.
 llvm::Error compileKernels(mlir::ModuleOp module, const CpuTarget &target,
                            std::string &object, std::string *assembly = nullptr,
                            bool sanitize = false);

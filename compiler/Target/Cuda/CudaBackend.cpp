@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Architectures that stand for the host simulator of GPUs, the second with
-/// AddressSanitizer in all code, and the one they are like.
+/// Architectures that stand for the GPU simulator on the host (the second with
+/// AddressSanitizer in all code), and the architecture that they resemble.
 static constexpr llvm::StringLiteral kSimulator = "sim",
                                      kSanitized = "sim-asan",
                                      kSimulated = "sm_90";
@@ -31,9 +31,9 @@ static const FusionLimits limits = {
     /*largeSum=*/1 << 16,   /*rowBlocks=*/256,
     /*splitRows=*/true,     /*largeRest=*/1 << 14};
 
-/// The peaks of its data sheet (SXM, dense). What transposes and a node of a
-/// captured graph take are estimates: shared memory lies between 16-byte
-/// accesses of the former.
+/// The peak rates of its data sheet (SXM, dense). The rates of transposing
+/// kernels, which go through shared memory with 16-byte accesses, and the time
+/// of a node of a captured graph are estimates.
 static Machine h100(bool multipliesFp8) {
   constexpr double tf32 = 495e3, low = 990e3, fp8 = 1979e3;
   Machine machine = {
@@ -53,7 +53,8 @@ public:
         architectures(std::move(architectures)) {}
 
 private:
-  /// Those of the oldest, and that code is simulated if it is for one of them.
+  /// The features of the oldest architecture, and `kSimulatedFeature` if the
+  /// simulator is one of them.
   static std::vector<std::string>
   findFeatures(llvm::ArrayRef<std::string> architectures) {
     const GpuArchitecture *oldest = nullptr;
@@ -98,7 +99,7 @@ private:
     return llvm::Error::success();
   }
 
-  /// Code for the CPU of this process, in the place of PTX.
+  /// Adds code for the CPU of this process instead of PTX.
   static llvm::Error simulate(ModuleOp module, llvm::StringRef architecture,
                               PackageVariant &variant) {
     llvm::Expected<CpuTarget> host = findCpuTarget("native");

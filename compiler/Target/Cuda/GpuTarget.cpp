@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mpc;
 
-// LLVM warns of a name it does not know and goes on: names come from here.
+// LLVM only warns about unknown names, so names must come from this table.
 static const GpuArchitecture architectures[] = {
     {"sm_70", 70, "+ptx63"},   {"sm_75", 75, "+ptx63"},
     {"sm_80", 80, "+ptx71"},   {"sm_86", 86, "+ptx71"},
@@ -44,8 +44,8 @@ std::vector<std::string> mpc::gpuFeatures(const GpuArchitecture &architecture) {
   return names;
 }
 
-/// The PTX that knows FP8 conversions on `sm_89`, which is newer than the one
-/// that knows `sm_89`.
+/// The PTX version with FP8 conversions for `sm_89`, which is newer than the
+/// first one that supports `sm_89`.
 static const char *const kPtxOfFp8 = "+ptx81";
 
 static bool roundsToFp8(const llvm::Module &code) {
@@ -100,8 +100,8 @@ mpc::compilePtx(ModuleOp module, const GpuArchitecture &architecture) {
   return std::string(text);
 }
 
-/// The number in front of `unit` in `line`, as in "24 registers"; -1 if there
-/// is none.
+/// The number before `unit` in `line`, as in "24 registers"; -1 if there is
+/// none.
 static int64_t numberBefore(llvm::StringRef line, llvm::StringRef unit) {
   llvm::StringRef before = line.take_front(line.find(unit)).rtrim();
   if (before.size() == line.size())
@@ -134,7 +134,7 @@ std::vector<KernelResources> mpc::parseAssemblerLog(llvm::StringRef log) {
     }
     if (line.contains(": Used ")) {
       kernel.registers = numberBefore(line, "registers");
-      // Kernels without are said to use none by saying nothing.
+      // The log omits shared memory if a kernel uses none.
       kernel.shared = std::max<int64_t>(numberBefore(line, "bytes smem"), 0);
     }
   }

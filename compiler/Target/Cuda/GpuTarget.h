@@ -1,4 +1,4 @@
-//===- GpuTarget.h - The GPUs that kernels are compiled for -----*- C++ -*-===//
+//===- GpuTarget.h - GPUs that kernels are compiled for ---------*- C++ -*-===//
 #ifndef MPC_COMPILER_TARGET_CUDA_GPUTARGET_H
 #define MPC_COMPILER_TARGET_CUDA_GPUTARGET_H
 
@@ -17,36 +17,38 @@ namespace mpc {
 struct GpuArchitecture {
   const char *name;       ///< "sm_80".
   unsigned capability;    ///< 80: compute capability 8.0.
-  const char *ptxVersion; ///< LLVM's name of the oldest PTX that knows it.
+  const char *ptxVersion; ///< LLVM's name for the oldest PTX version that
+                          ///< supports it.
 };
 
-/// The architectures we know, oldest first.
+/// The supported architectures, oldest first.
 llvm::ArrayRef<GpuArchitecture> gpuArchitectures();
 const GpuArchitecture *findGpuArchitecture(llvm::StringRef name);
 
-/// Names of `architecture` and of all older ones: what `kernels/catalog.def`
-/// may ask for.
+/// Names of `architecture` and of all older ones: the features that
+/// `kernels/catalog.def` may require.
 std::vector<std::string> gpuFeatures(const GpuArchitecture &architecture);
 
-/// What code has among its features that is for the host simulator of GPUs.
+/// A feature of code that is compiled for the GPU simulator on the host.
 inline constexpr llvm::StringLiteral kSimulatedFeature = "simulated";
 
-/// Compiles the NVVM kernels of `module` to PTX. Errors are ours.
+/// Compiles the NVVM kernels of `module` to PTX. An error is a bug of mpc.
 llvm::Expected<std::string> compilePtx(mlir::ModuleOp module,
                                        const GpuArchitecture &architecture);
 
-/// What the assembler says of its work.
+/// The output of the assembler.
 struct Assembly {
   std::string cubin;
   std::vector<KernelResources> kernels;
 };
 
-/// What the output of `ptxas -v` says of each kernel, in its order.
+/// Parses the output of `ptxas -v`: the resources of each kernel, in the order
+/// of the output.
 std::vector<KernelResources> parseAssemblerLog(llvm::StringRef log);
 
-/// Assembles PTX with the CUDA toolkit's `ptxas`, if it is on the path; nothing
-/// if it is not. An error with a code is about temporary files; others are
-/// ours: the PTX is wrong.
+/// Assembles PTX with the CUDA toolkit's `ptxas`; returns nothing if that is
+/// not on the path. An error with an error code concerns temporary files; any
+/// other error is a bug of mpc: the PTX is wrong.
 llvm::Expected<std::optional<Assembly>>
 assemblePtx(llvm::StringRef ptx, const GpuArchitecture &architecture);
 

@@ -1,7 +1,7 @@
 //===- ReferenceBackend.cpp - What other devices are measured by ----------===//
 //
-// The code of a CPU, made as plainly as its generator can: each op is a kernel
-// of its own, walks its domain element by element and calls libm.
+// CPU code in the simplest form that the code generator supports: each op is a
+// separate kernel, which walks its domain element by element and calls libm.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ public:
     return CpuBackend::launchShape(domain, /*maxLanes=*/1);
   }
 
-  /// kernels/reference takes every float type but those of 8 bit.
+  /// kernels/reference supports every float type except those of 8 bit.
   bool computesIn(llvm::StringRef, llvm::StringRef type,
                   llvm::ArrayRef<llvm::StringRef>) const override {
     return llvm::is_contained({"f32", "f64", "f16", "bf16"}, type);
