@@ -18,10 +18,11 @@
 
 namespace mpc {
 
-/// What the user decides about a model; empty means: as the model has it.
+/// The user's choices for a model; an empty field stands for the model's own
+/// value.
 struct ImportOptions {
   /// Sizes of symbolic dimensions, by name (`--dim NAME=N`). A dimension
-  /// without a name goes by `<input>.<axis>`.
+  /// without a name is called `<input>.<axis>`.
   std::map<std::string, int64_t> dims;
 
   /// Size of the batch dimension (`--batch=N`); 32 if the model leaves it open
@@ -32,40 +33,41 @@ struct ImportOptions {
   /// initializers that are not trained.
   std::vector<std::string> freeze;
 
-  /// The same of those that alone are trained; empty: all are that can be.
+  /// The same for the only initializers to train; if empty, all trainable ones
+  /// are trained.
   std::vector<std::string> trainOnly;
 
-  /// The same of those that are trained though names, contents or PyTorch say
-  /// that they are no parameters.
+  /// The same for initializers to train even if their names, contents or
+  /// PyTorch's signature say that they are not parameters.
   std::vector<std::string> train;
 
-  /// The same of values that nodes compute and no gradient flows back from.
+  /// The same for values of nodes from which no gradient flows back.
   std::vector<std::string> detach;
 
-  /// Tables whose row of this number is padding, counted from the end if below
-  /// 0: lookups of it do not train it (`--padding-idx=NAME:ROW`).
+  /// Padding rows by table, counted from the end if negative: lookups of such a
+  /// row do not train it (`--padding-idx=NAME:ROW`).
   std::map<std::string, int64_t> paddingRows;
 
-  /// Whether norms by batches normalize by their running statistics in
-  /// training, too, and leave them as they are (`--batchnorm`). AsExported:
-  /// those in eval form. Auto: those if others are in training form, and where
-  /// their scale and bias are frozen, or `freeze` matches a statistic.
+  /// Which batch norms use their running statistics in training, too, without
+  /// updating them (`--batchnorm`). AsExported: those in eval form. Auto: those
+  /// in eval form if others are in training form, and those whose scale and
+  /// bias are frozen or with a statistic that `freeze` matches.
   enum class BatchNorm { Auto, Train, Frozen, AsExported };
   BatchNorm batchNorm = BatchNorm::Auto;
 
-  /// Most operations that the graph may expand to (`--max-ops=N`).
+  /// Maximum number of operations that the graph may expand to (`--max-ops=N`).
   int64_t maxOps = kMaxOps;
 
-  /// What is found out about the model; null: nothing. With it the import goes
-  /// on after nodes that fail, to hear of all of them, and then fails.
+  /// Receives findings about the model; may be null. With a survey the import
+  /// continues after nodes that fail, to report all of them, and then fails.
   ModelSurvey *survey = nullptr;
 
   /// Import every float as f64 instead of f32, for gradient checks.
   bool float64 = false;
 };
 
-/// The optimizer that a model names beside its gradients. Numbers as in
-/// passes/Driver/Pipeline.h.
+/// The optimizer that a model with gradients names. Numbers have the meaning of
+/// those in passes/Driver/Pipeline.h.
 struct OptimizerChoice {
   std::string name; ///< sgd, adamw or hf-adamw; "" if it names none.
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8, weightDecay = 0;
@@ -75,24 +77,24 @@ struct OptimizerChoice {
 
 struct ImportResult {
   /// The module, null after an error. It verifies, and has one function,
-  /// `predict`.
+  /// `predict`, unless the model has an own step.
   mlir::OwningOpRef<mlir::ModuleOp> module;
 
   /// Why there is no module; the diagnostics have been emitted.
   ModelError error = ModelError::None;
 
-  /// Decisions made for the user that should be reported, one line each:
-  /// "dimension 'N' is not bound: using 32".
+  /// Notes about decisions made for the user, one line each: "dimension 'N' is
+  /// not bound: using 32".
   std::vector<std::string> notes;
 
-  /// The module of each node that says it other than by its name, by the name
-  /// that makeNodeLoc gives the node.
+  /// The modules of nodes whose names do not contain them, by the name that
+  /// makeNodeLoc gives the node.
   std::map<std::string, std::string> modules;
 
-  /// Elements of what would be trained if no option froze it.
+  /// Number of elements that would be trained if no option froze them.
   int64_t frozenElements = 0;
 
-  /// Where the model brings gradients, but not what they do.
+  /// Set if the model has gradients but leaves the update to mpc.
   std::optional<OptimizerChoice> optimizer;
 };
 

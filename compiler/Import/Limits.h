@@ -6,9 +6,8 @@
 
 namespace mpc {
 
-/// Most operations of the forward graph unless the user raises the limit. To
-/// compile one for training takes up to a millisecond and 30 KB. A thousand
-/// steps of a GRU have 33,000.
+/// Default limit of operations of the forward graph. Compiling one for training
+/// takes up to a millisecond and 30 KB. A thousand steps of a GRU have 33,000.
 constexpr int64_t kMaxOps = 40'000;
 
 } // namespace mpc

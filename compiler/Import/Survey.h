@@ -1,4 +1,4 @@
-//===- Survey.h - What a whole model asks for -------------------*- C++ -*-===//
+//===- Survey.h - Requirements of a whole model -----------------*- C++ -*-===//
 #ifndef MPC_COMPILER_IMPORT_SURVEY_H
 #define MPC_COMPILER_IMPORT_SURVEY_H
 
@@ -8,24 +8,25 @@
 
 namespace mpc {
 
-/// What an import finds out about a model if it continues after nodes that
-/// fail. Why nodes failed is in the diagnostics.
+/// The findings of an import that continues after nodes that fail. The
+/// diagnostics tell why nodes failed.
 struct ModelSurvey {
   /// An op that is not supported.
   struct Refusal {
-    std::string op;                 ///< With its domain, if that is not ONNX's.
+    std::string op;                 ///< Includes the domain if it is not
+                                    ///< ONNX's.
     std::string why;                ///< "not supported"
     std::vector<std::string> nodes; ///< Names.
   };
 
-  bool isRead = false;  ///< Whether the file is a model at all.
+  bool isRead = false;  ///< True if the file is a model at all.
   std::string producer; ///< "pytorch 2.13.0"; may be empty.
-  int64_t opset = 0;    ///< As the file says; 0: it does not.
-  int64_t numNodes = 0; ///< Also of subgraphs; functions are inlined.
+  int64_t opset = 0;    ///< The file's opset; 0 if it has none.
+  int64_t numNodes = 0; ///< Including subgraphs; functions are inlined.
   int64_t numFailed = 0;
-  int64_t numUnseen = 0; ///< Depend on nodes that failed or are refused.
+  int64_t numUnseen = 0; ///< Nodes that depend on failed or unsupported nodes.
   std::vector<Refusal> refusals;
-  /// What does not stop a model from being trained, but is seldom meant.
+  /// Properties that do not prevent training but are rarely intended.
   std::vector<std::string> remarks;
 
   bool isComplete() const {

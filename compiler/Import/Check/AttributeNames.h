@@ -1,7 +1,7 @@
-//===- AttributeNames.h - Tensors that attributes name ----------*- C++ -*-===//
+//===- AttributeNames.h - Tensor names in attributes ------------*- C++ -*-===//
 //
 // Internal to compiler/Import. `Gradient` names tensors of the graph in its
-// attributes `xs`, `zs` and `y`: uses beside those of inputs.
+// attributes `xs`, `zs` and `y`. These are uses in addition to inputs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_CHECK_ATTRIBUTENAMES_H
@@ -18,12 +18,12 @@ namespace mpc {
 llvm::SmallVector<llvm::StringRef>
 namesInAttributes(const onnx::NodeProto &node);
 
-/// Calls `change` with each of them.
+/// Calls `change` with each of these names.
 void renameInAttributes(onnx::NodeProto &node,
                         llvm::function_ref<void(std::string &name)> change);
 
-/// Calls `visit` with all names that a node reads; of its subgraphs, perhaps
-/// some of their own.
+/// Calls `visit` with all names that a node reads, including its subgraphs, and
+/// possibly with names that are defined in these.
 void forEachRead(const onnx::NodeProto &node,
                  llvm::function_ref<void(llvm::StringRef name)> visit);
 

@@ -1,4 +1,4 @@
-//===- CheckModel.h - Is this a model we can import? ------------*- C++ -*-===//
+//===- CheckModel.h - Checks before the import ------------------*- C++ -*-===//
 //
 // Internal to compiler/Import.
 //
@@ -18,23 +18,23 @@ namespace mpc {
 /// output.
 llvm::StringRef nodeLabel(const onnx::NodeProto &node);
 
-/// Its op with the domain, if that is not the default one.
+/// The op of a node, with the domain if that is not the default one.
 std::string qualifiedOp(const onnx::NodeProto &node);
 
-/// Where a diagnostic about it points.
+/// The location of diagnostics about a node.
 mlir::Location nodeLocation(const onnx::NodeProto &node,
                             mlir::MLIRContext *context);
 
-/// Checks everything that needs no shapes: opset, features outside our scope,
-/// ops (all unsupported ones in one error), names defined once and before
+/// Checks everything that needs no shapes: opset, unsupported features, ops
+/// (all unsupported ones in one error), that names are defined once and before
 /// their use, numbers of inputs and outputs. Returns the opset of the default
-/// domain, or fails after diagnostics.
-/// With a survey, unsupported ops are written there and are no error.
+/// domain, or fails after diagnostics. With a survey, unsupported ops are
+/// recorded there and are not errors.
 mlir::FailureOr<int64_t> checkModel(const ModelFile &model,
                                     mlir::MLIRContext *context,
                                     ModelSurvey *survey = nullptr);
 
-/// Says why a node cannot be imported; empty if it can.
+/// Returns why a node cannot be imported; empty if it can.
 std::string refusalOf(const onnx::NodeProto &node, int64_t opset);
 
 } // namespace mpc

@@ -1,4 +1,4 @@
-//===- Remarks.h - Traces that exporters leave ------------------*- C++ -*-===//
+//===- Remarks.h - Traces of exporters --------------------------*- C++ -*-===//
 //
 // Internal to compiler/Import.
 //
@@ -13,12 +13,12 @@
 
 namespace mpc {
 
-/// What an export lost that would be trained: batch norms that were folded into
-/// products.
+/// Finds trainable parts that the export lost: batch norms that were folded
+/// into products.
 std::vector<std::string> findExportLosses(const onnx::GraphProto &graph);
 
-/// What else a graph shows of an export that was not made for training: Dropout
-/// without effect, a batch size that is fixed, names that several nodes have.
+/// Finds other signs of an export that was not made for training: Dropout
+/// without effect, a fixed batch size, names shared by several nodes.
 std::vector<std::string> findRemarks(const onnx::GraphProto &graph);
 
 } // namespace mpc

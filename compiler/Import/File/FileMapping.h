@@ -1,6 +1,6 @@
 //===- FileMapping.h - Read-only view of a file -----------------*- C++ -*-===//
 //
-// The one place that opens files of the user's model. Knows neither MLIR nor
+// The only place that opens files of the user's model. Uses neither MLIR nor
 // ONNX.
 //
 //===----------------------------------------------------------------------===//
@@ -16,17 +16,18 @@
 
 namespace mpc {
 
-/// A file mapped into memory; unmapped with the last owner.
+/// A file mapped into memory; unmapped when the last owner is destroyed.
 class FileMapping {
 public:
   /// Maps a file that the user named; symbolic links are followed.
   static llvm::Expected<std::shared_ptr<FileMapping>>
   open(llvm::StringRef path);
 
-  /// Maps a file that a model named: `location` is relative to `folder` and
-  /// may not leave it, neither by "..", nor as an absolute path, nor through a
-  /// symbolic link or a second hard link. Never blocks, whatever lies there.
-  /// `partByPart` takes the way of kernels without openat2, for tests.
+  /// Maps a file that a model named: `location` is relative to `folder` and may
+  /// not leave it, neither by "..", nor as an absolute path, nor through a
+  /// symbolic link or a second hard link. Never blocks, whatever kind of file
+  /// it is. `partByPart` is for tests: it uses the fallback for Linux kernels
+  /// without openat2.
   static llvm::Expected<std::shared_ptr<FileMapping>>
   openBelow(llvm::StringRef folder, llvm::StringRef location,
             bool partByPart = false);

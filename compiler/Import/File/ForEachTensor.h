@@ -9,8 +9,9 @@
 
 namespace mpc {
 
-/// Calls `visit` with every dense tensor of the model: initializers and what
-/// attributes hold, of subgraphs and functions too. Ends at the first error.
+/// Calls `visit` with every dense tensor of the model: initializers and
+/// attributes, including those of subgraphs and functions. Stops at the first
+/// error.
 llvm::Error
 forEachTensor(onnx::ModelProto &model,
               llvm::function_ref<llvm::Error(onnx::TensorProto &)> visit);

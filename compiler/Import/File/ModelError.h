@@ -1,6 +1,6 @@
 //===- ModelError.h - Why a model file could not be used --------*- C++ -*-===//
 //
-// Shared by import and export; knows neither MLIR nor ONNX.
+// Shared by import and export; uses neither MLIR nor ONNX.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_FILE_MODELERROR_H
@@ -13,20 +13,20 @@
 
 namespace mpc {
 
-/// What went wrong, by what the user can do about it.
+/// Kinds of errors, by what the user can do about them.
 enum class ModelError {
   None,
   Internal, ///< A defect of the compiler.
   Usage,    ///< An option does not fit the model.
-  Invalid,  ///< The model is broken, or uses what is not supported.
+  Invalid,  ///< The model is broken or uses unsupported features.
   Io,       ///< A file could not be read or written.
-  Limit,    ///< Out of memory, or over one of our limits.
+  Limit,    ///< Out of memory, or over a limit of mpc.
 };
 
 inline bool failed(ModelError error) { return error != ModelError::None; }
 
 /// The payload of every llvm::Error that import and export return. `line` and
-/// `column` count from 1; 0 where the file is not text.
+/// `column` count from 1; 0 if the file is not text.
 class ModelFileError : public llvm::ErrorInfo<ModelFileError> {
 public:
   static char ID;

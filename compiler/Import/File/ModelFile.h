@@ -1,6 +1,6 @@
-//===- ModelFile.h - An ONNX file, parsed -----------------------*- C++ -*-===//
+//===- ModelFile.h - A parsed ONNX file -------------------------*- C++ -*-===//
 //
-// Internal to compiler/Import and compiler/Export. Knows no MLIR.
+// Internal to compiler/Import and compiler/Export. Does not use MLIR.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_FILE_MODELFILE_H
@@ -19,30 +19,31 @@
 
 namespace mpc {
 
-/// Most messages and strings a model may consist of. The parser spends up to
-/// 250 bytes on two bytes of file; large transformers have some 100,000.
+/// Maximum number of messages and strings of a model. The parser needs up to
+/// 250 bytes of memory per two bytes of file; large transformers have about
+/// 100,000.
 constexpr int64_t kMaxModelParts = 4'000'000;
 
-/// Elements as stored: little-endian, row-major, dataTypeSize bytes each.
+/// Stored elements: little-endian, row-major, dataTypeSize bytes each.
 struct TensorBytes {
   llvm::ArrayRef<char> bytes;
   std::shared_ptr<const void> owner; ///< Keeps `bytes` alive.
 };
 
-/// A parsed model and where it came from. Tensors in it are not yet checked.
+/// A parsed model and its path. Its tensors are not yet checked.
 struct ModelFile {
   std::string path;   ///< As the user gave it.
-  std::string folder; ///< External data lies below; empty: the current folder.
+  std::string folder; ///< Folder of external data; the current folder if empty.
   onnx::ModelProto proto;
-  /// Checked data of initializers, by name, that lies in no tensor of the
-  /// model, but in a checkpoint.
+  /// Checked data of initializers by name, if it is not in the model but in a
+  /// checkpoint.
   llvm::StringMap<TensorBytes> checkpoint;
 };
 
 /// Reads and parses; fails with a ModelFileError.
 llvm::Expected<std::shared_ptr<ModelFile>> readModelFile(llvm::StringRef path);
 
-/// Parses what the file named by the buffer's identifier holds.
+/// Parses a model in memory. The buffer's identifier is its path.
 llvm::Expected<std::shared_ptr<ModelFile>>
 parseModelFile(llvm::MemoryBufferRef buffer);
 

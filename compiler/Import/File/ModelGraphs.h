@@ -7,7 +7,7 @@
 
 namespace mpc {
 
-/// The graph of inference and those of training steps, but for subgraphs.
+/// The inference graph and the graphs of training steps, without subgraphs.
 inline llvm::SmallVector<const onnx::GraphProto *>
 graphsOf(const onnx::ModelProto &model) {
   llvm::SmallVector<const onnx::GraphProto *> graphs = {&model.graph()};
@@ -16,7 +16,7 @@ graphsOf(const onnx::ModelProto &model) {
   return graphs;
 }
 
-/// The same, to be changed.
+/// The same graphs, mutable.
 inline llvm::SmallVector<onnx::GraphProto *>
 mutableGraphsOf(onnx::ModelProto &model) {
   llvm::SmallVector<onnx::GraphProto *> graphs = {model.mutable_graph()};

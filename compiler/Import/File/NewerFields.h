@@ -10,8 +10,8 @@
 
 namespace mpc {
 
-/// The messages of a repeated field, by number, that newer versions of ONNX
-/// have: an older libonnx keeps them as bytes.
+/// Reads the messages of a repeated field of newer ONNX versions by its number.
+/// An older libonnx keeps them as unknown fields.
 template <typename Message>
 std::vector<Message> readNewerField(const google::protobuf::Message &message,
                                     int number) {
@@ -34,13 +34,13 @@ std::vector<Message> readNewerField(const google::protobuf::Message &message,
   return result;
 }
 
-/// The same of a field of text that is not repeated; "" without it.
+/// The same for a text field that is not repeated; "" if it is missing.
 inline std::string readNewerText(const google::protobuf::Message &message,
                                  int number) {
   const google::protobuf::Reflection &reflection = *message.GetReflection();
   if (const auto *known = message.GetDescriptor()->FindFieldByNumber(number))
     return reflection.GetString(message, known);
-  std::string text; // The last of several values counts.
+  std::string text; // The last of several values applies.
   const auto &unknown = reflection.GetUnknownFields(message);
   for (int i = 0; i < unknown.field_count(); ++i)
     if (unknown.field(i).number() == number &&

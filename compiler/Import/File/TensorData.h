@@ -1,6 +1,6 @@
-//===- TensorData.h - The numbers of a TensorProto --------------*- C++ -*-===//
+//===- TensorData.h - Elements of a TensorProto -----------------*- C++ -*-===//
 //
-// Internal to compiler/Import and compiler/Export. Knows no MLIR.
+// Internal to compiler/Import and compiler/Export. Does not use MLIR.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_FILE_TENSORDATA_H
@@ -13,21 +13,21 @@
 
 namespace mpc {
 
-/// Most elements of one tensor, most dimensions. Products of two such counts
-/// are not formed anywhere, so that int64_t never overflows.
+/// Maximum number of elements and of dimensions of a tensor. No code multiplies
+/// two such counts, so int64_t never overflows.
 constexpr int64_t kMaxElements = int64_t(1) << 40;
 constexpr unsigned kMaxRank = 8;
 
-/// Name and bytes per element of an ONNX data type; 0 bytes for what has no
-/// whole bytes per element (strings, 4-bit types).
+/// Name and bytes per element of an ONNX data type; 0 bytes for types without a
+/// whole number of bytes per element (strings, 4-bit types).
 llvm::StringRef dataTypeName(int32_t dataType);
 unsigned dataTypeSize(int32_t dataType);
 
 /// Multiplies extents; fails if one is negative or there are too many elements.
 llvm::Expected<int64_t> countElements(llvm::ArrayRef<int64_t> shape);
 
-/// Reads tensors of one model, wherever they are: raw bytes, typed fields,
-/// external files. Everything about a tensor is checked here and nowhere else.
+/// Reads tensors of one model from any storage: raw bytes, typed fields,
+/// external files. All checks of tensors are made here.
 class TensorReader {
 public:
   explicit TensorReader(std::shared_ptr<const ModelFile> model)

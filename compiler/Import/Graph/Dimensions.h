@@ -17,13 +17,13 @@ namespace mpc {
 
 /// Gives every dimension of a model's inputs a size.
 ///
-/// The batch dimension is axis 0 of the first input. What is unbound and stands
-/// at axis 0 of another input, and at no other axis, is the batch as well:
-/// exporters name the same thing differently per input.
+/// The batch dimension is axis 0 of the first input. An unbound symbol that
+/// occurs only as axis 0 of other inputs is the batch, too: exporters give the
+/// batch a different name for each input.
 class Dimensions {
 public:
-  /// Decides; adds a line to `notes` for each decision the user did not take.
-  /// On failure sets `error` after diagnostics.
+  /// Assigns all sizes; adds a line to `notes` for each default. On failure
+  /// sets `error` after diagnostics.
   mlir::LogicalResult bind(llvm::ArrayRef<const onnx::ValueInfoProto *> inputs,
                            const ImportOptions &options,
                            mlir::MLIRContext *context, ModelError &error,
@@ -35,10 +35,11 @@ public:
   /// The size of a symbol, 0 if it has none.
   int64_t sizeOf(llvm::StringRef symbol) const { return sizes.lookup(symbol); }
 
-  /// Whether axis 0 of this input counts samples.
+  /// Returns true if axis 0 of this input counts samples.
   bool isBatched(const onnx::ValueInfoProto &input) const;
 
-  /// Whether axis 0 of an output with this declaration and extent does.
+  /// Returns true if axis 0 of an output with this declaration and extent
+  /// counts samples.
   bool isBatchedOutput(const onnx::ValueInfoProto &output,
                        int64_t extent) const;
 
@@ -66,7 +67,7 @@ private:
   llvm::StringSet<> batchSymbols;
   std::string firstInput;       // The first input with dimensions.
   bool batchIsSymbolic = false; // Axis 0 of the first input.
-  int64_t batchSize = 0;        // 0: no input has a dimension.
+  int64_t batchSize = 0;        // 0 if no input has a dimension.
 };
 
 /// The inputs of the graph that are not initializers.

@@ -13,13 +13,13 @@
 namespace mpc {
 
 /// The element type for an ONNX data type: `floatType` for every float, i64,
-/// i32 or i1; null for what the train dialect does not have.
+/// i32 or i1; null for types that the train dialect does not have.
 mlir::Type elementTypeFor(int32_t dataType, mlir::FloatType floatType);
 
 /// Turns the elements of a tensor into an attribute of type `type`, whose
 /// element type is elementTypeFor(dataType). Up to 32 elements are stored in
-/// the attribute, more become a resource called `name`, which borrows `data`
-/// where the types agree. Fails if an f64 value is out of range for f32.
+/// the attribute; more become a resource called `name`, which borrows `data` if
+/// the types agree. Fails if an f64 value is out of range for f32.
 llvm::Expected<mlir::ElementsAttr> makeElements(const TensorBytes &data,
                                                 int32_t dataType,
                                                 mlir::RankedTensorType type,

@@ -1,4 +1,4 @@
-//===- GraphImporter.h - The graph becomes a module -------------*- C++ -*-===//
+//===- GraphImporter.h - Import of a graph into a module --------*- C++ -*-===//
 //
 // Internal to compiler/Import.
 //
@@ -23,23 +23,26 @@
 
 namespace mpc {
 
-/// What a name of the graph stands for. Initializers and constants become ops
-/// when, and only if, a node uses them as data: shapes, axes and ratios are
+/// The value that a name of the graph stands for. Initializers and constants
+/// become ops only when a node uses them as data: shapes, axes and ratios are
 /// read at import and leave no trace.
 struct GraphValue {
-  mlir::Value value;                         ///< Null until it is data.
-  const onnx::TensorProto *tensor = nullptr; ///< Initializer, Constant node.
+  mlir::Value value;                         ///< Null until it is materialized.
+  const onnx::TensorProto *tensor = nullptr; ///< Of an initializer or Constant
+                                             ///< node.
   bool isInitializer = false;
-  mlir::ElementsAttr constant; ///< Without a TensorProto.
-  mlir::Location loc;          ///< Who defines it.
+  mlir::ElementsAttr constant; ///< A constant without a TensorProto.
+  mlir::Location loc;          ///< The location of its definition.
   bool isSequence = false;
-  std::vector<std::shared_ptr<GraphValue>> elements = {}; ///< In a sequence.
+  std::vector<std::shared_ptr<GraphValue>> elements = {}; ///< Elements of a
+                                                          ///< sequence.
 
-  /// Whether its value is known at import.
+  /// Returns true if its value is known at import.
   bool isKnown() const { return tensor || constant; }
 };
 
-/// Counts the ops that a builder makes, also those that are erased again.
+/// Counts the ops that a builder creates, including those that are erased
+/// again.
 struct OpCounter : mlir::OpBuilder::Listener {
   int64_t count = 0;
   void notifyOperationInserted(mlir::Operation *,
@@ -51,26 +54,27 @@ struct OpCounter : mlir::OpBuilder::Listener {
 /// Imports a graph that checkModel has passed, node by node.
 class GraphImporter {
 public:
-  /// `step`, if not null, is what the model says of training.
+  /// `step`, if not null, is the own step of the model.
   GraphImporter(std::shared_ptr<const ModelFile> model, int64_t opset,
                 const TrainingStep *step, const ImportOptions &options,
                 mlir::MLIRContext *context, ImportResult &result);
 
-  /// Fills `result`; on failure sets its error after diagnostics.
+  /// Fills in `result`; on failure sets its error after diagnostics.
   void run();
 
-  // What nodes need.
-  mlir::OpBuilder builder; ///< Before the terminator of `predict`.
+  // Members that import functions use.
+  mlir::OpBuilder builder; ///< Inserts before the terminator of the function.
   const int64_t opset;
   const mlir::FloatType floatType;
 
-  /// What becomes of ops that differ in training: a model without a step of its
-  /// own gets all functions from one, `predict`; other functions are either for
-  /// inference or compute what the file says.
+  /// The form of ops that differ in training. In a model without an own step,
+  /// all functions are derived from `predict`, whose ops can take either form;
+  /// the functions of an own step are for inference or compute exactly what the
+  /// file says.
   enum class Form { Either, Inference, Exact };
   Form form = Form::Either;
 
-  /// The entry of a name that checkModel knows to be defined.
+  /// The value of a name, which checkModel has checked to be defined.
   GraphValue &lookup(llvm::StringRef name) { return *values.lookup(name); }
   bool isUsed(llvm::StringRef name) const { return used.contains(name); }
 
@@ -78,24 +82,24 @@ public:
   /// a diagnostic.
   mlir::Value materialize(GraphValue &value);
 
-  /// The read of the state of a BatchNormalization statistic.
+  /// Emits the read of the state of a BatchNormalization statistic.
   mlir::Value materializeStatistic(int node, int input, bool isConstant);
 
-  /// Whether training leaves the statistics of this BatchNormalization as they
-  /// are.
+  /// Returns true if training does not update the statistics of this
+  /// BatchNormalization.
   bool freezesStatistics(int node, mlir::Value scale, mlir::Value bias);
 
-  /// The integers a known value holds; nullopt after a diagnostic at `loc`.
+  /// The integers of a known value; nullopt after a diagnostic at `loc`.
   std::optional<llvm::SmallVector<int64_t>>
   readIntegers(const GraphValue &value, mlir::Location loc,
                llvm::StringRef label);
 
-  /// The one number a known value holds, likewise.
+  /// The single number of a known value, likewise.
   std::optional<double> readScalar(const GraphValue &value, mlir::Location loc,
                                    llvm::StringRef label);
 
-  /// Whether the value never changes and is small enough to compute with at
-  /// import. A float initializer may be trained; it is not.
+  /// Returns true if the value never changes and is small enough to compute
+  /// with at import. False for float initializers, which may be trained.
   bool isConstant(const GraphValue &value);
 
   /// The elements of such a value, likewise.
@@ -103,12 +107,12 @@ public:
                                           mlir::Location loc,
                                           llvm::StringRef label);
 
-  /// Counts a constant that was computed. Fails after a diagnostic at `loc` if
-  /// all together have more elements than they may.
+  /// Counts a computed constant. Fails after a diagnostic at `loc` if all
+  /// computed constants exceed the limit of elements.
   mlir::LogicalResult addConstant(mlir::DenseElementsAttr value,
                                   mlir::Location loc);
 
-  /// Defines an output; `value` is copied, so an alias shares what it knows.
+  /// Defines an output; `value` is shared, so an alias has the same value.
   void define(llvm::StringRef name, std::shared_ptr<GraphValue> value) {
     values[name] = std::move(value);
   }
@@ -116,64 +120,67 @@ public:
     return values.lookup(name);
   }
 
-  /// Counts the elements of a result. Fails after a diagnostic at `loc` when
-  /// all results together have more than one tensor may have: a program that no
-  /// machine can run would still take its time to compile.
+  /// Counts the elements of a result. Fails after a diagnostic at `loc` if all
+  /// results together have more elements than one tensor may have: such a
+  /// program cannot run on any machine, but would take long to compile.
   mlir::LogicalResult addElements(int64_t count, mlir::Location loc);
 
-  /// Fails after a diagnostic at `loc` if more ops were made than may be.
+  /// Fails after a diagnostic at `loc` if the number of ops exceeds the limit.
   mlir::LogicalResult checkOps(mlir::Location loc);
 
-  /// Counts the elements of a sequence; each is a separate list.
-  /// Fails after a diagnostic at `loc` if all have more than 2^24.
+  /// Counts the elements of a sequence; each sequence is a separate list. Fails
+  /// after a diagnostic at `loc` if all sequences together have more than 2^24.
   mlir::LogicalResult addSequence(int64_t length, mlir::Location loc);
 
-  /// Imports the nodes of a subgraph, whose inputs are defined. Initializers
-  /// of its own are constants.
+  /// Imports the nodes of a subgraph, whose inputs must be defined. The
+  /// initializers of the subgraph are constants.
   mlir::LogicalResult importBody(const onnx::GraphProto &body);
 
-  /// The number of the next op that makes random numbers.
+  /// The number of the next op that draws random numbers.
   int64_t nextRandom() { return numRandom++; }
 
-  /// Whether `--detach` names this value: no gradient flows back from it.
+  /// Returns true if `--detach` names this value: no gradient flows back from
+  /// it.
   bool isDetached(llvm::StringRef name) { return detach.match(name); }
 
-  /// Whether an exponent or a bound is a parameter, as PyTorch's signature or
-  /// `--train` has it, and not a number of the model's code. Without these a
-  /// list of one is a parameter, and a number without dimensions is said to be
-  /// none.
+  /// Returns true if an exponent or a bound is a parameter rather than a number
+  /// of the model's code: as PyTorch's signature or `--train` says. Without
+  /// these, a list of one element is a parameter; a number without dimensions
+  /// is not, which a note tells.
   bool isTrainedArgument(const GraphValue &value);
 
-  /// Says, before it is data, that a recurrent op starts from it. Where that is
-  /// an initializer of equal numbers, as exporters leave of states that nobody
-  /// gave, it is no parameter unless PyTorch's signature or `--train` says so.
+  /// Marks a value, before it is materialized, as the initial state of a
+  /// recurrent op. An initializer of equal numbers, which exporters write for
+  /// states that were not given, is then not a parameter unless PyTorch's
+  /// signature or `--train` says so.
   void useAsStart(const GraphValue &value);
-  /// The same of what weighs the classes of a loss, which has no gradient;
-  /// whatever it holds.
+  /// The same for the class weights of a loss, which have no gradient, with any
+  /// contents.
   void useAsClassWeights(const GraphValue &value);
 
-  /// Whether the model's own step changes this initializer.
+  /// Returns true if the own step changes this initializer.
   bool isState(llvm::StringRef name) const {
     return step && step->states.contains(name);
   }
 
-  /// Says that `gradient` is one with respect to `x`.
+  /// Records `gradient` as a gradient with respect to `x`.
   void addGradient(mlir::Value x, mlir::Value gradient) {
     gradients.emplace_back(x, gradient);
   }
 
-  /// Says that another gradient is taken of what `value` is computed from:
-  /// gradients among that are part of the forward pass, not ones to update by.
+  /// Marks `value` as an input of another gradient: gradients that it is
+  /// computed from are part of the forward pass and not used for updates.
   void useInGradient(mlir::Value value);
 
-  /// The row of a table whose lookups train nothing; nullopt if there is none.
+  /// The padding row of a table, whose lookups do not train it; nullopt if
+  /// there is none.
   std::optional<int64_t> paddingRowOf(const GraphValue &table) {
     return table.isInitializer ? padding.find(table.tensor->name())
                                : std::nullopt;
   }
 
-  /// The shape that the file declares for a value that is no input; empty
-  /// without a declaration, 0 where an extent is not known.
+  /// The shape that the file declares for a value that is not an input; empty
+  /// without a declaration, 0 for an unknown extent.
   llvm::SmallVector<int64_t> declaredShape(llvm::StringRef name) {
     for (const onnx::GraphProto *part : parts)
       for (const auto *values : {&part->value_info(), &part->output()})
@@ -188,7 +195,7 @@ public:
     aliases.emplace_back(initializer, alias);
   }
 
-  /// How many errors were said since this importer was made.
+  /// The number of errors since this importer was created.
   unsigned errorCount() const { return numErrors; }
 
   /// Emits an llvm::Error at `loc`, after `label`, and keeps its kind.
@@ -198,7 +205,7 @@ public:
 private:
   mlir::LogicalResult importGraph();
 
-  // A model's own step (ImportStep.cpp).
+  // Import of an own step (ImportStep.cpp).
   mlir::LogicalResult importStep();
   mlir::LogicalResult refuseOptions();
   mlir::LogicalResult importPredict();
@@ -224,8 +231,8 @@ private:
   mlir::Value toLoss(mlir::Value value);
 
   mlir::InFlightDiagnostic exceedLimit(mlir::Location loc);
-  /// Adds `count` to `total`. Fails after a diagnostic at `loc`, which
-  /// `message` ends, if that is more than `limit`.
+  /// Adds `count` to `total`. If that exceeds `limit`, fails after a diagnostic
+  /// at `loc` that ends with `message`.
   mlir::LogicalResult spend(int64_t &total, int64_t count, int64_t limit,
                             mlir::Location loc, llvm::StringRef message);
   mlir::LogicalResult countRead(int64_t count, mlir::Location loc);
@@ -257,7 +264,7 @@ private:
   mlir::Value makeConstant(const GraphValue &value);
   mlir::FailureOr<mlir::ElementsAttr>
   elementsOf(const onnx::TensorProto &tensor, mlir::Location loc);
-  /// What becomes of a float initializer, and why.
+  /// The use of a float initializer, and the reason for it.
   enum class Use {
     Trained,
     Frozen,
@@ -296,44 +303,44 @@ private:
   Signature signature;
   Statistics statistics;
   llvm::StringMap<std::shared_ptr<GraphValue>> values;
-  llvm::StringMap<unsigned> used; // How often nodes and outputs use a name.
+  llvm::StringMap<unsigned> used; // Number of uses of a name by nodes and
+                                  // outputs.
   llvm::StringSet<> trained;      // Initializers that became parameters.
-  llvm::DenseSet<mlir::Value> frozenReads; // Reads of those that would have.
+  llvm::DenseSet<mlir::Value> frozenReads; // Reads of frozen initializers.
   NamePatterns freeze{"option 'freeze'", "initializer that the graph uses"};
   NamePatterns train{"option 'train'", "initializer that the graph uses"};
   NamePatterns trainOnly{"option 'train-only'",
                          "initializer that the graph uses"};
-  llvm::StringSet<>
-      frozen; // Trainable initializers that patterns keep constant.
+  llvm::StringSet<> frozen; // Trainable initializers that options freeze.
   NamePatterns detach{"option 'detach'", "value that a node computes"};
   PaddingRows padding;
-  // BatchNormalization nodes, and those that nobody but us froze.
+  // BatchNormalization nodes, and those that were frozen by default.
   unsigned numNorms = 0, numFrozenNorms = 0, numEvalNorms = 0;
   bool hasTrainingNorm = false;
   llvm::StringMap<train::StateOp> states;
-  llvm::StringMap<mlir::Value> stateReads; // By state, in this function.
+  llvm::StringMap<mlir::Value> stateReads; // By state, in the current function.
   mlir::func::FuncOp function;
   mlir::Operation *insertStatesBefore = nullptr;
   std::vector<std::pair<std::string, std::string>> aliases;
-  // Parts of the model's own training step.
+  // Parts of the own step.
   llvm::SmallVector<const onnx::ValueInfoProto *> stepInputs;
   llvm::StringMap<mlir::Value> updated; // States that updates have changed.
   std::vector<std::pair<mlir::Value, mlir::Value>> gradients;
-  llvm::SetVector<llvm::StringRef> rates; // States: how far updates go.
+  llvm::SetVector<llvm::StringRef> rates; // States that are learning rates.
   llvm::StringSet<> ambiguous;            // Initializers of several graphs.
   std::string lossName;
   llvm::StringMap<Use> uses; // Uses of initializers found so far.
   int64_t numRandom = 0;
-  int64_t numNested = 0; // Nodes of bodies that were imported.
+  int64_t numNested = 0; // Nodes of imported bodies.
   OpCounter ops;
   int64_t numElements = 0; // Elements in all results so far.
   // Constants computed so far, and how many elements they had.
   llvm::DenseSet<mlir::Attribute> knownConstants;
   int64_t numKnownDistinct = 0, numKnownTotal = 0;
-  int64_t numKnownRead = 0; // As often as they are read.
+  int64_t numKnownRead = 0; // Elements, counted once per read.
   int64_t numInSequences = 0;
   llvm::SetVector<llvm::StringRef> bodyWeights; // Initializers of subgraphs.
-  unsigned numWidened = 0; // Initializers of f16 or bf16, said once.
+  unsigned numWidened = 0; // Initializers of f16 or bf16, for a single note.
   unsigned numErrors = 0;
   const mlir::ScopedDiagnosticHandler countErrors;
 };

@@ -1,9 +1,9 @@
-//===- ImportedNode.h - A node, as its import function sees it --*- C++ -*-===//
+//===- ImportedNode.h - A node during its import ----------------*- C++ -*-===//
 //
-// Internal to compiler/Import. An import function asks for inputs and
+// Internal to compiler/Import. An import function requests inputs and
 // attributes, emits train ops and sets outputs. Failure is sticky: after the
-// first one every request returns a harmless default and every emission does
-// nothing, so that one look at failed() or at the final result is enough.
+// first failure every request returns a harmless default and every emission
+// does nothing, so that checking failed() or the final result once suffices.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_GRAPH_IMPORTEDNODE_H
@@ -21,16 +21,16 @@ class ImportedNode {
 public:
   ImportedNode(GraphImporter &graph, const onnx::NodeProto &proto, int index);
 
-  /// Runs the row's function, then checks that no attribute was left over.
-  /// Fails after a diagnostic, always.
+  /// Runs the row's function, then checks that every attribute was read. Every
+  /// failure has a diagnostic.
   mlir::LogicalResult run(const OpRow &row);
 
   /// Emits an error at the node and makes it fail.
   mlir::InFlightDiagnostic error();
-  /// The same with notes that tell the shapes of all tensor inputs.
+  /// The same with notes about the shapes of all tensor inputs.
   mlir::InFlightDiagnostic shapeError();
   bool failed() const { return hasFailed; }
-  /// Makes the node fail after somebody else's diagnostic.
+  /// Makes the node fail after a diagnostic from elsewhere.
   void fail() { hasFailed = true; }
 
   //===--------------------------------------------------------------------===//
@@ -40,7 +40,7 @@ public:
   bool hasInput(unsigned i) const {
     return i < unsigned(proto.input_size()) && !proto.input(i).empty();
   }
-  /// Without names at the end that are empty.
+  /// The number of inputs, without trailing empty names.
   unsigned numInputs() const;
 
   /// Inputs as data. The first two also check the element type.
@@ -53,38 +53,41 @@ public:
   /// Mean or variance of a BatchNormalization: must be an initializer.
   mlir::Value statisticInput(unsigned i, bool frozen);
 
-  /// Whether training leaves those of this BatchNormalization as they are.
+  /// Returns true if training does not update the statistics of this
+  /// BatchNormalization.
   bool freezesStatistics(mlir::Value scale, mlir::Value bias);
 
   /// Inputs that must be known at import: shapes, axes, ratios.
   llvm::SmallVector<int64_t> knownInts(unsigned i);
   double knownScalar(unsigned i);
-  /// One number as an integer, the nearest one below 2^62 if it is beyond that,
-  /// so that sums of two never overflow.
+  /// One number as an integer, clamped to magnitudes up to 2^62, so that sums
+  /// of two never overflow.
   int64_t knownInteger(unsigned i);
   /// A short list of floats.
   std::vector<double> knownFloats(unsigned i);
   bool isKnown(unsigned i);
-  /// Whether a node computes it from what is not known.
+  /// Returns true if a node computes the input from unknown values.
   bool isComputed(unsigned i);
-  /// Whether an exponent or a bound is known and no parameter.
+  /// Returns true if an exponent or a bound is known and not a parameter.
   bool isNumber(unsigned i);
   /// The element type of an input, known or not; null if it is not supported.
   mlir::Type typeOfInput(unsigned i);
-  /// The dimensions of an input, known or not; nothing becomes data by that.
+  /// The dimensions of an input, known or not; does not materialize the input.
   llvm::SmallVector<int64_t> shapeOfInput(unsigned i);
 
-  /// Whether input `i` never changes and is small enough to compute with.
+  /// Returns true if input `i` never changes and is small enough to compute
+  /// with.
   bool isConstant(unsigned i);
-  /// Its elements; without any after an error.
+  /// The elements of a constant input; empty after an error.
   KnownTensor constant(unsigned i);
-  /// Fails with a message if a constant of this shape would be too large.
+  /// Reports an error and returns false if a constant of this shape would be
+  /// too large.
   bool fitsConstant(llvm::ArrayRef<int64_t> shape);
-  /// `make(i)` for every i below `count`; nothing, after an error, if they
-  /// would be too many for a constant.
+  /// The list of `make(i)` for every i below `count`; empty after an error if
+  /// it would be too long for a constant.
   llvm::SmallVector<int64_t> places(int64_t count,
                                     llvm::function_ref<int64_t(int64_t)> make);
-  /// 0, 1, .. `count` - 1, likewise.
+  /// The list 0, 1, .. `count` - 1, likewise.
   llvm::SmallVector<int64_t> range(int64_t count);
 
   //===--------------------------------------------------------------------===//
@@ -100,7 +103,7 @@ public:
   bool boolAttr(llvm::StringRef name, bool defaultValue);
   double floatAttr(llvm::StringRef name, double defaultValue);
   std::string stringAttr(llvm::StringRef name, llvm::StringRef defaultValue);
-  /// Without any if the attribute is absent.
+  /// Empty if the attribute is absent.
   llvm::SmallVector<llvm::StringRef> stringsAttr(llvm::StringRef name);
   /// Nullopt if the attribute is absent.
   std::optional<llvm::SmallVector<int64_t>> intsAttr(llvm::StringRef name);
@@ -145,9 +148,9 @@ public:
     return op ? op->getResult(0) : mlir::Value();
   }
 
-  /// Nothing is emitted where the shape stays.
+  /// Emits nothing if the shape stays the same.
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<int64_t> shape);
-  // Constants; null after an error, when their elements may be missing.
+  // Constants; null after an error, because their elements may be missing.
   /// A rank-0 float constant.
   mlir::Value scalar(double value);
   /// A rank-0 constant of the element type of `like`, float or integer.
@@ -159,17 +162,17 @@ public:
                       train::Comparison comparison);
   mlir::Value integerOp(train::IntegerOperation kind, mlir::Value lhs,
                         mlir::Value rhs);
-  /// What is known here, as data.
+  /// A known tensor as data.
   mlir::Value data(const KnownTensor &known);
-  /// The elements under another type, if they have another.
+  /// Casts the elements to another type, if it differs.
   mlir::Value castTo(mlir::Value value, mlir::Type element);
-  /// What Expand does; `shape` must be one that `value` broadcasts to.
+  /// Broadcasts like Expand; `value` must broadcast to `shape`.
   mlir::Value broadcast(mlir::Value value, llvm::ArrayRef<int64_t> shape);
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
   /// Positions [begin, begin + count) of dimension `dim`.
   mlir::Value part(mlir::Value value, int64_t dim, int64_t begin,
                    int64_t count);
-  /// Along `axis` the elements at `places`, zero where that is -1.
+  /// The elements at `places` along `axis`, zero for a place of -1.
   mlir::Value pick(mlir::Value value, int64_t axis,
                    llvm::ArrayRef<int64_t> places);
 
@@ -185,29 +188,29 @@ public:
   // Outputs
   //===--------------------------------------------------------------------===//
 
-  /// Whether anything uses output `i`.
+  /// Returns true if output `i` is used.
   bool isOutputUsed(unsigned i) const;
-  /// The shape of an output that its inputs do not tell, of an image whose
-  /// gradient comes back: the file's declaration, which must go with [N, C] of
+  /// The shape of an image output of a gradient op, which its inputs do not
+  /// determine: the shape that the file declares, which must match [N, C] of
   /// `grad`.
   llvm::SmallVector<int64_t> shapeOfOutput(unsigned i,
                                            llvm::ArrayRef<int64_t> grad);
-  /// Fails with a message if something does: `why` follows "output 1 'x' ".
+  /// Fails with an error if output `i` is used: `why` follows "output 1 'x' ".
   void refuseOutput(unsigned i, llvm::StringRef why);
   /// Fails if `value` is null or the node has failed; skips an absent output.
   mlir::LogicalResult setOutput(unsigned i, mlir::Value value);
-  /// An output is a value that there is already, known or not; without
-  /// gradients if `--detach` says so.
+  /// Sets an output to an existing value, known or not; without gradients if
+  /// `--detach` names it.
   mlir::LogicalResult setShared(unsigned i, std::shared_ptr<GraphValue> value);
-  /// Output 0 is input 0, known or not.
+  /// Sets output 0 to input 0, known or not.
   mlir::LogicalResult forwardInput();
-  /// An output is known at import.
+  /// Sets an output that is known at import.
   mlir::LogicalResult setKnown(mlir::ElementsAttr value, unsigned output = 0);
   mlir::LogicalResult setKnown(const onnx::TensorProto &tensor);
-  /// The same, computed here.
+  /// The same for a computed tensor.
   mlir::LogicalResult setKnown(const KnownTensor &value, unsigned output = 0);
 
-  /// For ops that are computed at import alone: names the input that is no
+  /// For ops that are only computed at import: reports the input that is not
   /// constant.
   mlir::LogicalResult refuse();
 
@@ -238,7 +241,7 @@ private:
   llvm::SmallVector<std::pair<unsigned, mlir::Value>> dataInputs;
 };
 
-/// Whether the elements of a tensor are floats.
+/// Returns true if the elements of a tensor are floats.
 inline bool isFloat(mlir::Value tensor) {
   return llvm::isa<mlir::FloatType>(
       mlir::getElementTypeOrSelf(tensor.getType()));
@@ -254,7 +257,7 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
 }
 
-/// The import function of ops that constants alone may feed.
+/// The import function of ops whose inputs must be constants.
 inline mlir::LogicalResult refuseData(ImportedNode &node) {
   return node.refuse();
 }

@@ -1,7 +1,7 @@
-//===- OpTable.h - Which ONNX ops become what -------------------*- C++ -*-===//
+//===- OpTable.h - Table of supported ONNX ops ------------------*- C++ -*-===//
 //
-// To add an op: one row in the table of its family (compiler/Import/Ops) and
-// one function beside it.
+// To add an op: add one row to the table of its family (compiler/Import/Ops)
+// and one function beside it.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_GRAPH_OPTABLE_H
@@ -18,45 +18,44 @@ namespace mpc {
 
 class ImportedNode;
 
-/// The opsets of domain "" that rows speak about.
+/// The opsets of domain "" that rows cover.
 constexpr int64_t kOldestOpset = 13, kNewestOpset = 28;
 
-/// Inputs or outputs of an op that takes as many as there are.
+/// The number of inputs or outputs of a variadic op.
 inline constexpr unsigned kAnyNumber = 1u << 16;
 
-/// The version of all domains but the default one: none has another yet.
+/// The version of all domains except the default one; none has another yet.
 constexpr int64_t kOtherVersion = 1;
 
 /// How an ONNX op is imported from opset `since` on, until the next row of the
 /// same op. Counts include optional inputs and outputs.
 struct OpRow {
-  llvm::StringLiteral op; ///< With its domain, if that is not the default one.
+  llvm::StringLiteral op; ///< Includes the domain if it is not the default one.
   int64_t since;
   unsigned minInputs, maxInputs, maxOutputs;
   /// Emits train ops and sets the node's outputs. Fails after a diagnostic.
   mlir::LogicalResult (*import)(ImportedNode &node);
-  /// Computes the output, instead, where all inputs are constants
-  /// (ImportedNode::constant); null for ops that are never computed at import.
+  /// Computes the output at import if all inputs are constants
+  /// (ImportedNode::constant); null for ops without constant folding.
   mlir::LogicalResult (*fold)(ImportedNode &node) = nullptr;
-  /// Other ops take tensors alone.
+  /// Other ops only accept tensors.
   bool takesSequences = false;
-  /// The first of the inputs that an op takes any number of: from there
-  /// on none may be left out.
+  /// The first variadic input: from there on, none may be omitted.
   unsigned firstVariadic = 0;
 };
 
-/// The row in force, null if there is none. `op` as in OpRow; `opset` is that
-/// of the default domain.
+/// The row that applies, null if there is none. `op` is as in OpRow; `opset` is
+/// that of the default domain.
 const OpRow *findOp(llvm::StringRef op, int64_t opset);
 
-/// Whether there is any op of this domain.
+/// Returns true if some op of this domain is supported.
 bool knowsDomain(llvm::StringRef domain);
 
 /// Calls `visit` with the family and the first row of every op.
 void forEachOp(
     llvm::function_ref<void(llvm::StringRef family, const OpRow &first)> visit);
 
-/// The opset from which on `op` is known; 0 if it is not.
+/// The first opset for which `op` is supported; 0 if it is not.
 int64_t firstOpset(llvm::StringRef op);
 
 // The families.

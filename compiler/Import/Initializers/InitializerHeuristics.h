@@ -1,7 +1,7 @@
-//===- InitializerHeuristics.h - What an initializer is for -----*- C++ -*-===//
+//===- InitializerHeuristics.h - Roles of initializers ----------*- C++ -*-===//
 //
-// ONNX has one kind of initializer for parameters, masks and the numbers of a
-// model's code. Names and contents tell them apart.
+// ONNX has only one kind of initializer for parameters, masks and numbers of a
+// model's code. These heuristics tell them apart by names and contents.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_INITIALIZERS_INITIALIZERHEURISTICS_H
@@ -17,35 +17,37 @@
 
 namespace mpc {
 
-/// Whether `name` is one that PyTorch's exporter gives to what it computed
-/// itself: `val_7`, a number or a weight that it transposed.
+/// Returns true if `name` is one that PyTorch's exporter gives to tensors that
+/// it computed itself: `val_7`, a number or a transposed weight.
 bool isExportersValue(llvm::StringRef name);
 
-/// Whether `name` is that of a function of PyTorch's which makes tables:
-/// `arange_3`, `cos`. Its exporter calls so what it computed. Not `ones`:
-/// people call weights so.
+/// Returns true if `name` is that of a PyTorch function that creates tables:
+/// `arange_3`, `cos`. The exporter gives such names to tensors that it
+/// computed. Excludes `ones`, which is also a name of weights.
 bool isExportersTable(llvm::StringRef name);
 
-/// Whether all elements, of `size` bytes, are equal.
+/// Returns true if all elements, of `size` bytes each, are equal.
 bool isSplat(const TensorBytes &data, size_t size);
 
-/// Whether floats are a mask to be added to scores: all are 0 or at most -1e4,
-/// and not all are 0.
+/// Returns true if floats are a mask to be added to scores: all are 0 or at
+/// most -1e4, and not all are 0.
 bool isMask(const TensorBytes &data, int32_t dataType);
 
-/// Whether floats are a table of sines and cosines of positions: each row but
-/// one of zeros has pairs of a sine and a cosine, or each column continues from
-/// two numbers as one of them does.
+/// Returns true if floats are a table of sines and cosines of positions: each
+/// row that is not zero consists of pairs of a sine and a cosine, or each
+/// column satisfies the recurrence of a sine or cosine from its first two
+/// numbers.
 bool isPositionalTable(const TensorBytes &data,
                        const onnx::TensorProto &tensor);
 
-/// Whether `name` is that of a function of PyTorch's which fills a tensor with
-/// one number. In a file whose parameters are known it names no parameter.
+/// Returns true if `name` is that of a PyTorch function that fills a tensor
+/// with one number. In a file whose parameters are known, it is not the name of
+/// a parameter.
 bool isExporterFillConstant(llvm::StringRef name);
 
-/// Finds tensors whose elements another one holds, as they are or as a
-/// matrix turned over. A tensor of equal elements is a copy of none. What it
-/// is given must live on.
+/// Finds tensors that are copies of another tensor, or of a transposed matrix.
+/// A tensor of equal elements does not count as a copy. Arguments must outlive
+/// this object.
 class CopyFinder {
 public:
   struct Copy {
@@ -53,9 +55,9 @@ public:
     bool isTransposed;
   };
 
-  /// A tensor that others may be copies of.
+  /// Adds a tensor that others may be copies of.
   void add(const onnx::TensorProto &tensor, const TensorBytes &data);
-  /// The first of those that `tensor` is a copy of.
+  /// The first added tensor that `tensor` is a copy of.
   std::optional<Copy> find(const onnx::TensorProto &tensor,
                            const TensorBytes &data);
 
@@ -67,8 +69,8 @@ private:
   std::vector<Entry> entries;
   /// By type, shape and a few elements.
   std::unordered_map<uint64_t, std::vector<size_t>> byKey;
-  /// Bytes that may still be compared: a file may hold many tensors that differ
-  /// late.
+  /// Remaining budget of bytes to compare: a file may have many tensors that
+  /// differ only near their ends.
   int64_t left = int64_t(1) << 36;
 };
 

@@ -11,21 +11,21 @@
 
 namespace mpc {
 
-/// The regular expressions that one option was given (`--freeze`, `--train`,
-/// `--detach`), and which of them matched.
+/// The regular expressions of one option (`--freeze`, `--train`, `--detach`),
+/// and which of them matched.
 class NamePatterns {
 public:
-  /// `kind` is what there must be of such a name.
+  /// `kind` describes what the patterns must match.
   NamePatterns(std::string option, std::string kind)
       : option(std::move(option)), kind(std::move(kind)) {}
 
-  /// Fails after a diagnostic if one is no regular expression.
+  /// Fails after a diagnostic if a pattern is not a valid regular expression.
   mlir::LogicalResult compile(llvm::ArrayRef<std::string> patterns,
                               mlir::MLIRContext *context);
   bool match(llvm::StringRef name);
   /// Fails after a diagnostic for each pattern that matched nothing so far and
-  /// matches none of `names`; one that matches only these, which the graph does
-  /// not use so, is noted.
+  /// matches none of `names`. A pattern that matches only `names`, which the
+  /// graph does not use in this way, adds a note.
   mlir::LogicalResult checkMatched(llvm::ArrayRef<llvm::StringRef> names,
                                    mlir::MLIRContext *context,
                                    std::vector<std::string> &notes) const;

@@ -1,4 +1,4 @@
-//===- PaddingRows.h - Rows of tables that lookups do not train -*- C++ -*-===//
+//===- PaddingRows.h - Padding rows of tables -------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_IMPORT_INITIALIZERS_PADDINGROWS_H
 #define MPC_COMPILER_IMPORT_INITIALIZERS_PADDINGROWS_H
 
@@ -14,23 +14,25 @@
 
 namespace mpc {
 
-/// What `--padding-idx` was given, and which tables nodes look up rows of.
+/// The values of `--padding-idx`, and which of the tables are used in lookups.
 class PaddingRows {
 public:
-  /// Counts rows from the front. Fails after a diagnostic if the graph has no
-  /// such initializer, or it no such row.
+  /// Converts row numbers to count from the front. Fails after a diagnostic if
+  /// the graph does not have such an initializer, or the initializer such a
+  /// row.
   mlir::LogicalResult bind(const std::map<std::string, int64_t> &rows,
                            const onnx::GraphProto &graph,
                            mlir::MLIRContext *context);
-  /// The row of a table that a node looks rows up in.
+  /// The padding row of a table in which a node looks up rows; marks it as
+  /// used.
   std::optional<int64_t> find(llvm::StringRef table);
-  /// Fails after a diagnostic if nobody asked for one of the tables.
+  /// Fails after a diagnostic if a table was not used in a lookup.
   mlir::LogicalResult checkUsed(mlir::MLIRContext *context) const;
 
 private:
   struct Padding {
     std::string table;
-    int64_t asked, row; ///< As the user counts, and from the front.
+    int64_t asked, row; ///< As given by the user, and counted from the front.
     bool isUsed = false;
   };
   std::vector<Padding> paddings;

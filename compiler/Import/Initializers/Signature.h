@@ -1,4 +1,4 @@
-//===- Signature.h - What PyTorch says of initializers ----------*- C++ -*-===//
+//===- Signature.h - PyTorch's signature of a model -------------*- C++ -*-===//
 #ifndef MPC_COMPILER_IMPORT_INITIALIZERS_SIGNATURE_H
 #define MPC_COMPILER_IMPORT_INITIALIZERS_SIGNATURE_H
 
@@ -21,21 +21,22 @@ public:
   enum class Role {
     Unknown,   ///< The file has no signature.
     Parameter, ///< A parameter of a module.
-    Buffer,    ///< A buffer of a module, or a tensor of its code.
-    Computed,  ///< The exporter computed it from others.
+    Buffer,    ///< A buffer of a module, or a constant tensor of its code.
+    Computed,  ///< Computed by the exporter from others.
   };
   Role roleOf(llvm::StringRef initializer) const;
 
-  /// Whether the file has one.
+  /// Returns true if the file has a signature.
   bool isKnown() const { return exists; }
 
-  /// Parameters that are no initializers any more, for the exporter computed
-  /// with them, in the order of the file. Where it does not say what it did,
-  /// also those that the model does not need and second names of others.
+  /// Parameters that are not initializers any more, because the exporter folded
+  /// them, in the order of the file. If the exporter does not record what it
+  /// folded, includes parameters that the model does not need and second names
+  /// of others.
   const std::vector<std::string> &missing() const { return missingNames; }
 
-  /// Whether what the exporter computed may hold parameters: newer ones leave a
-  /// list of what they computed each initializer from.
+  /// Returns true if an initializer that the exporter computed may contain
+  /// parameters: newer exporters list what they computed each initializer from.
   bool mayHoldParameters(llvm::StringRef initializer) const;
 
 private:

@@ -1,6 +1,6 @@
 //===- Statistics.h - Running mean and variance -----------------*- C++ -*-===//
 //
-// Internal to compiler/Import and compiler/Export. Knows no MLIR.
+// Internal to compiler/Import and compiler/Export. Does not use MLIR.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_INITIALIZERS_STATISTICS_H
@@ -15,28 +15,29 @@
 namespace mpc {
 
 /// Inputs 3 (mean) and 4 (variance) of BatchNormalization nodes, and the state
-/// each becomes. Training writes them, so each needs a state of its own; but
-/// exporters merge initializers of equal contents, and at the start all means
-/// are zeros. An initializer with other uses is therefore split: its name stays
-/// with those, the statistic is called `<node>.running_mean` or `_var`. Nodes
-/// with the same scale, bias and statistics are one module that the model calls
-/// several times: they share the state. TorchScript's exporter gives merged
-/// initializers names of their own, by Identity nodes; with PyTorch's signature
-/// such names stand for what the call before has left of the statistic.
+/// that each becomes. Training writes them, so each needs a state of its own.
+/// But exporters merge initializers with equal contents, and initially all
+/// means are zeros. An initializer with other uses is therefore split: the
+/// other uses keep its name, and the statistic is called `<node>.running_mean`
+/// or `_var`. Nodes with the same scale, bias and statistics are one module
+/// that the model calls several times: they share the state. TorchScript's
+/// exporter gives merged initializers separate names through Identity nodes;
+/// with PyTorch's signature such names stand for the statistic as the previous
+/// call left it.
 class Statistics {
 public:
   Statistics(const onnx::GraphProto &graph, bool hasSignature);
 
   struct State {
     std::string name;        ///< Name of the state.
-    std::string initializer; ///< Where its value comes from.
+    std::string initializer; ///< The source of its value.
   };
 
-  /// The state of input `input` of node `node` (an index); null if that is no
-  /// statistic, or does not come from an initializer.
+  /// The state of input `input` of node `node` (an index); null if that is not
+  /// a statistic, or does not come from an initializer.
   const State *find(int node, int input) const;
 
-  /// All of them, by node and input.
+  /// All states, by node and input.
   const std::map<std::pair<int, int>, State> &all() const { return states; }
 
 private:

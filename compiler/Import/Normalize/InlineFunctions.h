@@ -10,12 +10,11 @@
 
 namespace mpc {
 
-/// Replaces every call of a function of the model, nested ones too, by its
-/// nodes, and removes the functions. A node `n` of a call `c` is called `c/n`,
-/// and so are its values. Fails after a diagnostic where functions call each
-/// other in a circle, share a name, use another opset in which an op is another
-/// one, or nest too deeply, and as a Limit where they would make more than
-/// `maxNodes` nodes.
+/// Replaces every call of a function of the model, including nested calls, with
+/// its nodes, and removes the functions. A node `n` of a call `c` is named
+/// `c/n`, and its values likewise. Fails after a diagnostic if functions are
+/// recursive, share a name, use another opset in which an op differs, or nest
+/// too deeply; fails with Limit if there would be more than `maxNodes` nodes.
 ModelError inlineFunctions(onnx::ModelProto &model, int64_t maxNodes,
                            mlir::MLIRContext *context);
 

@@ -1,7 +1,8 @@
-//===- TrainingStep.h - What a file says of training ------------*- C++ -*-===//
+//===- TrainingStep.h - The training step of a model ------------*- C++ -*-===//
 //
-// Internal to compiler/Import. One form for what models bring: graphs whose
-// nodes run one after the other, and which value each state has thereafter.
+// Internal to compiler/Import. The common form of all own steps of models:
+// graphs whose nodes run in order, and the value that each state has
+// afterwards.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_TRAININGSTEP_TRAININGSTEP_H
@@ -19,28 +20,28 @@
 namespace mpc {
 
 struct TrainingStep {
-  /// A state, which is an initializer, gets a value of the graphs.
+  /// Assigns a value of the graphs to a state, which is an initializer.
   struct Binding {
     std::string state, value;
   };
 
-  /// Graphs whose nodes run one after the other.
+  /// Graphs whose nodes run in order.
   using Graphs = std::vector<const onnx::GraphProto *>;
 
-  /// One of the updates that make up a step. Each sees what those before it
-  /// have made of the states.
+  /// One of the updates of a step. Each sees the states as the previous updates
+  /// left them.
   struct Update {
     Graphs graphs;
     std::vector<Binding> bindings;
-    /// Gradients of states, for an update that is not the model's own.
+    /// Gradients of states, if the model does not define the update.
     std::vector<Binding> gradients;
-    /// What it minimizes; "" if the file does not say.
+    /// The loss; "" if the file does not name it.
     std::string loss;
     /// The initializer that the backward pass starts from, if it has one.
     std::string seed;
   };
 
-  /// Which values states begin with, if not those of their initializers.
+  /// Values that states start with, if not those of their initializers.
   struct Beginning {
     const onnx::GraphProto *graph;
     std::vector<Binding> bindings;
@@ -48,18 +49,18 @@ struct TrainingStep {
 
   std::vector<Update> updates;
   std::vector<Beginning> beginnings;
-  /// All states, and the update that each belongs to.
+  /// All states, with the update that each belongs to.
   llvm::StringMap<unsigned> states;
 
-  Graphs inference;  ///< That predict.
-  Graphs evaluation; ///< That lead to the loss, and train nothing.
-  /// What prediction gives; all outputs of the last graph if empty.
+  Graphs inference;  ///< Graphs of the prediction.
+  Graphs evaluation; ///< Graphs that compute the loss without training.
+  /// The output of the prediction; all outputs of the last graph if empty.
   std::string prediction;
 };
 
 /// Reads `training_info`, which must not be empty. Functions must have been
-/// inlined. Fails after a diagnostic where a binding names no initializer or
-/// no value, two are about one state, or an update changes nothing.
+/// inlined. Fails after a diagnostic if a binding names a missing initializer
+/// or value, two bindings have the same state, or an update changes nothing.
 mlir::FailureOr<TrainingStep> readTrainingInfo(const onnx::ModelProto &model,
                                                mlir::MLIRContext *context);
 

@@ -6,7 +6,8 @@
 
 namespace mpc {
 
-/// Dropout, and BitmaskDropout of com.microsoft, whose mask is ours.
+/// Dropout, and BitmaskDropout of com.microsoft, whose mask has a format
+/// internal to mpc.
 mlir::LogicalResult importDropout(ImportedNode &node);
 
 /// DropoutGrad and BitmaskDropoutGrad of com.microsoft.

@@ -11,10 +11,9 @@ struct Window {
   llvm::SmallVector<int64_t> kernel, strides, dilations, padsBegin, padsEnd;
 
   /// A spatial dimension to which ceil_mode added a window that is partly
-  /// outside. `padsEnd` makes room for it, so it holds more than the model's
-  /// pads there.
+  /// outside. `padsEnd` is enlarged for it beyond the model's pads.
   std::optional<size_t> dimWithCeil;
-  llvm::SmallVector<int64_t> modelPadsEnd; ///< Without that room.
+  llvm::SmallVector<int64_t> modelPadsEnd; ///< Without that enlargement.
 };
 
 /// Reads auto_pad, dilations, pads, strides and, in pooling, ceil_mode for a
@@ -25,8 +24,8 @@ std::optional<Window> readWindow(ImportedNode &node, mlir::Value input,
                                  llvm::ArrayRef<int64_t> kernel,
                                  bool isPooling);
 
-/// Whether the window spans few enough elements to compute with; false after an
-/// error.
+/// Returns true if the span of the window is small enough to compute with;
+/// false after an error.
 bool fitsSpan(ImportedNode &node, const Window &window);
 
 } // namespace mpc

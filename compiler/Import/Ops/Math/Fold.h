@@ -6,26 +6,26 @@
 
 namespace mpc {
 
-/// What a constant's element is computed from: those of both inputs, or twice
-/// that of the only one; of more inputs, each with what the others made. A null
-/// function refuses such elements.
+/// How the elements of a folded constant are computed. The functions get the
+/// elements of both inputs, or that of a single input twice; more inputs are
+/// folded from left to right. A null function rejects elements of its type.
 struct Rule {
   double (*ofFloats)(double, double);
   int64_t (*ofInts)(int64_t, int64_t); ///< Integers wrap around.
-  bool takesBools = false;             ///< As integers.
+  bool takesBools = false;             ///< Bools are passed as integers.
   bool makesBools = false;
-  bool divides = false; ///< An integer, by what must not be 0.
+  bool divides = false; ///< Divides integers: the divisor must not be 0.
 };
 
 /// The constant inputs, broadcast to one shape; empty after an error.
 llvm::SmallVector<KnownTensor> broadcastConstants(ImportedNode &node);
 
-/// Computes the output of `node` from its constant inputs. Arithmetic in f64
-/// rounded once gives for + - * / and the square root the correctly rounded
+/// Computes the output of `node` from its constant inputs. For + - * / and the
+/// square root, computing in f64 and rounding once gives the correctly rounded
 /// f32.
 mlir::LogicalResult foldBy(const Rule &rule, ImportedNode &node);
 
-/// The same as a function of OpRow.
+/// The same as a `fold` function of OpRow.
 template <const Rule &rule> mlir::LogicalResult fold(ImportedNode &node) {
   return foldBy(rule, node);
 }

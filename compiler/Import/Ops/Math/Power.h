@@ -6,13 +6,13 @@
 
 namespace mpc {
 
-/// base^exponent for a number: products and a square root where they do, else
-/// by way of a logarithm.
+/// base^exponent for a known exponent: uses products and a square root if
+/// possible, else a logarithm.
 mlir::Value emitPower(ImportedNode &node, mlir::Value base, double exponent);
 
-/// The root of what is not negative, the square root unless `order` is given.
-/// Where that is 0 so is the gradient, though the root has none: that of x
-/// sqrt(x), and PyTorch's of a norm, are 0.
+/// The root of a nonnegative number, the square root unless `order` is given.
+/// At 0 the gradient is defined as 0, though the root has none: the gradient of
+/// x sqrt(x), and PyTorch's of a norm, are 0 there.
 mlir::Value emitRoot(ImportedNode &node, mlir::Value sum, double order = 2);
 
 mlir::LogicalResult importPow(ImportedNode &node);

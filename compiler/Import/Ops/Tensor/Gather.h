@@ -10,15 +10,15 @@
 
 namespace mpc {
 
-/// Imports a Gather whose inputs are not both known integers: a part of the
-/// data where the indices are known and consecutive, else rows of a table.
+/// Imports a Gather whose inputs are not both known integers: a slice of the
+/// data if the indices are known and consecutive, else rows of a table.
 mlir::LogicalResult importGatherOfData(ImportedNode &node);
 
 /// Imports com.microsoft's GatherGrad.
 mlir::LogicalResult importGatherGrad(ImportedNode &node);
 
-/// Along `axis` of `data` the elements at `indices`, which run from -extent to
-/// extent - 1; the runtime checks those that are an input of the model.
+/// The elements of `data` at `indices` along `axis`. Indices lie in [-extent,
+/// extent); the runtime checks those that are an input of the model.
 mlir::Value gatherAlong(ImportedNode &node, mlir::Value data, int64_t axis,
                         mlir::Value indices);
 

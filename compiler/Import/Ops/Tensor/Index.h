@@ -1,4 +1,4 @@
-//===- Index.h - Where elements stand ---------------------------*- C++ -*-===//
+//===- Index.h - Positions of indexed elements ------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_IMPORT_OPS_TENSOR_INDEX_H
 #define MPC_COMPILER_IMPORT_OPS_TENSOR_INDEX_H
 
@@ -6,10 +6,11 @@
 
 namespace mpc {
 
-/// The rows of a flat table that indices name.
+/// The rows of a flat table that indices select.
 struct FlatIndex {
   mlir::Value rows;                    ///< i64, of any shape.
-  std::optional<KnownTensor> known;    ///< The same, if all are constants.
+  std::optional<KnownTensor> known;    ///< The same, if all indices are
+                                       ///< constants.
   int64_t tableRows = 0;               ///< Rows of the table.
   llvm::SmallVector<int64_t> rowShape; ///< Shape of one row.
 };
@@ -24,12 +25,13 @@ std::optional<FlatIndex> elementIndex(ImportedNode &node,
 std::optional<FlatIndex>
 tupleIndex(ImportedNode &node, llvm::ArrayRef<int64_t> data, int64_t batch);
 
-/// The sums of the updates that name each element of a tensor of this shape:
-/// the gradient of gatherRows.
+/// For each element of a tensor of this shape, the sum of the updates at its
+/// index: the gradient of gatherRows.
 mlir::Value addRows(ImportedNode &node, mlir::Value updates,
                     const FlatIndex &index, llvm::ArrayRef<int64_t> shape);
 
-/// Elements of `data`, under the shape of the indices and that of a row.
+/// The selected elements of `data`, with the shape of the indices followed by
+/// that of a row.
 mlir::Value gatherRows(ImportedNode &node, mlir::Value data,
                        const FlatIndex &index);
 

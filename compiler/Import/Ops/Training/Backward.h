@@ -1,8 +1,8 @@
-//===- Backward.h - Gradients by way of the op they are of ------*- C++ -*-===//
+//===- Backward.h - Gradients by the forward op -----------------*- C++ -*-===//
 //
-// Nodes that ONNX Runtime's gradient builder writes get the ops that our own
-// differentiation would give: the forward op is emitted, differentiated, and
-// goes away, for nobody uses it.
+// Nodes that ONNX Runtime's gradient builder writes are imported as the ops
+// that mpc's differentiation creates: the forward op is emitted and
+// differentiated, and is removed later because it is unused.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_COMPILER_IMPORT_OPS_TRAINING_BACKWARD_H
@@ -12,8 +12,8 @@
 
 namespace mpc {
 
-/// `value` cut off from what it is computed from: what `gradientsOf` goes back
-/// to, even where one variable depends on another.
+/// `value`, detached from the ops that compute it: `gradientsOf` stops there,
+/// even if one variable depends on another.
 mlir::Value leaf(ImportedNode &node, mlir::Value value);
 
 /// A leaf for a variable; only its shape matters.
@@ -24,15 +24,15 @@ llvm::SmallVector<mlir::Value> gradientsOf(ImportedNode &node, mlir::Value y,
                                            mlir::Value grad,
                                            llvm::ArrayRef<mlir::Value> leaves);
 
-/// The same of one leaf.
+/// The same for one leaf.
 mlir::Value gradientOf(ImportedNode &node, mlir::Value y, mlir::Value grad,
                        mlir::Value leaf);
 
-/// The shape that a list of known integers gives; fails with a message if it is
-/// none.
+/// The shape given by a list of known integers; fails with a message if it is
+/// not a valid shape.
 llvm::SmallVector<int64_t> knownShape(ImportedNode &node, unsigned input);
 
-/// The sum of `value` over all dimensions but `kept`.
+/// The sum of `value` over all dimensions except `kept`.
 mlir::Value sumToDim(ImportedNode &node, mlir::Value value, int64_t kept);
 
 } // namespace mpc
