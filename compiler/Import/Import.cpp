@@ -37,7 +37,7 @@ static ModelError reportFileError(llvm::Error error, StringRef path,
   return kind;
 }
 
-/// Notes who made the model, as the file has it.
+/// Records the model's producer and opset as the file states them.
 static void beginSurvey(const onnx::ModelProto &model, ModelSurvey &survey) {
   survey.isRead = true;
   survey.producer = model.producer_name();
@@ -48,13 +48,13 @@ static void beginSurvey(const onnx::ModelProto &model, ModelSurvey &survey) {
       survey.opset = std::max<int64_t>(survey.opset, entry.version());
 }
 
-/// Most nodes that calls of functions may expand to. Many of them are constants
-/// and shapes, which become no operations.
+/// Maximum number of nodes that function calls may expand to. Many of them are
+/// constants and shapes, which do not become operations.
 static int64_t maxInlinedNodes(const ImportOptions &options) {
   return std::min(options.maxOps, kMaxModelParts / 4) * 4;
 }
 
-/// Lets the count of steps, by which random numbers are made, begin so.
+/// Sets the initial step count, which random numbers depend on.
 static void startCounting(ModuleOp module, int64_t step) {
   OpBuilder builder = OpBuilder::atBlockBegin(module.getBody());
   auto scalar = RankedTensorType::get({}, builder.getI64Type());
@@ -65,8 +65,8 @@ static void startCounting(ModuleOp module, int64_t step) {
       DenseElementsAttr::get(scalar, step));
 }
 
-/// A model that brings its own training steps: what its initializers are needs
-/// no guess.
+/// Imports a model with an own step, which needs no heuristics for
+/// initializers.
 static ImportResult importTraining(std::shared_ptr<ModelFile> model,
                                    const ImportOptions &options,
                                    MLIRContext &context) {
@@ -152,8 +152,7 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   return result;
 }
 
-/// Takes over what the optimizer of a checkpoint has come to, as moments of
-/// weights.
+/// Imports the optimizer state of a checkpoint as moments of weights.
 static LogicalResult importMoments(const OrtArtifacts &artifacts,
                                    ImportResult &result) {
   ModuleOp module = *result.module;
@@ -192,12 +191,12 @@ static LogicalResult importMoments(const OrtArtifacts &artifacts,
     result.notes.push_back("continues after step " +
                            std::to_string(group.step) +
                            " of the checkpoint, with its moments");
-    break; // There is one group.
+    break; // There is only one group.
   }
   return success();
 }
 
-/// The training artifacts of ONNX Runtime.
+/// Imports the training artifacts of ONNX Runtime.
 static ImportResult importFolder(StringRef path, const ImportOptions &options,
                                  MLIRContext &context) {
   ImportResult result;
@@ -240,7 +239,7 @@ ImportResult mpc::importOnnx(llvm::MemoryBufferRef buffer,
                              MLIRContext &context) {
   ImportResult result;
   StringRef path = buffer.getBufferIdentifier();
-  // Protobuf and the standard library throw when memory ends.
+  // Protobuf and the standard library throw when memory is exhausted.
   try {
     llvm::Expected<std::shared_ptr<ModelFile>> model = parseModelFile(buffer);
     if (model)

@@ -4,7 +4,7 @@
 
 using namespace mpc;
 
-/// Names are all that these attributes hold.
+/// Returns true for attributes that contain only names of tensors.
 static bool namesTensors(const onnx::NodeProto &node,
                          const onnx::AttributeProto &attribute) {
   const std::string &name = attribute.name();

@@ -53,8 +53,8 @@ Location mpc::nodeLocation(const onnx::NodeProto &node, MLIRContext *context) {
 // The model as a whole
 //===----------------------------------------------------------------------===//
 
-/// Subgraphs of subgraphs, deeper than any model has them, are not looked into
-/// by the parser either.
+/// Calls `visit` with all nodes, including those of subgraphs. The recursion is
+/// bounded, because the parser limits the nesting of subgraphs.
 static void forEachNode(const onnx::GraphProto &graph,
                         function_ref<void(const onnx::NodeProto &)> visit) {
   for (const onnx::NodeProto &node : graph.node()) {
@@ -73,7 +73,7 @@ static void forEachNode(const onnx::ModelProto &model,
 
 static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
                                      Location loc) {
-  // Files with several entries for one domain exist; the newest one counts.
+  // Files with several entries for one domain exist; the newest one applies.
   int64_t opset = 0;
   for (const onnx::OperatorSetIdProto &entry : model.opset_import())
     if (isDefaultDomain(entry.domain()))
@@ -148,7 +148,7 @@ std::string mpc::refusalOf(const onnx::NodeProto &node, int64_t opset) {
 }
 
 /// Reports all unsupported ops in one error with one note each, ops in order of
-/// first use: the user wants to know the whole distance at once.
+/// first use, so that the user sees everything that is missing at once.
 static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
                               ModelSurvey *survey, Location loc) {
   MapVector<StringRef, OpUses> unsupported;
@@ -205,8 +205,8 @@ static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
 
 namespace {
 
-/// Checks that every name is defined once, and before its use. Graphs that come
-/// one after the other see the names of those before them.
+/// Checks that every name is defined once, and before its use. Each graph sees
+/// the names of the previous graphs.
 class NameChecker {
 public:
   NameChecker(ArrayRef<const onnx::GraphProto *> graphs, MLIRContext *context)
@@ -233,7 +233,7 @@ private:
 
 } // namespace
 
-/// Packages and checkpoints store names, as text that ends at a NUL.
+/// Packages and checkpoints store names as NUL-terminated text.
 static LogicalResult checkText(StringRef name, Location loc) {
   const char *fault = name.contains('\0')         ? "holds a NUL"
                       : !llvm::json::isUTF8(name) ? "is not UTF-8"
@@ -258,7 +258,7 @@ LogicalResult NameChecker::define(StringRef name, Location loc) {
   return error;
 }
 
-/// Tells a wrong order and a cycle from a name that nobody defines.
+/// Distinguishes a wrong order and a cycle from an undefined name.
 LogicalResult NameChecker::reportUndefined(StringRef name, StringRef label,
                                            Location loc) {
   const onnx::NodeProto *producer = producers.lookup(name);
@@ -305,7 +305,7 @@ LogicalResult NameChecker::checkNode(const onnx::NodeProto &node) {
   return success();
 }
 
-/// A subgraph sees the names around it; nobody sees its own.
+/// A subgraph sees the names around it; its own names are local.
 LogicalResult NameChecker::checkSubgraph(const onnx::GraphProto &body) {
   SmallVector<std::string> own;
   auto defineOwn = [&](const std::string &name, StringRef type) {
@@ -382,7 +382,7 @@ LogicalResult NameChecker::checkGraph(const onnx::GraphProto &graph) {
 
 static LogicalResult checkCounts(const onnx::NodeProto &node, const OpRow &row,
                                  Location loc) {
-  // Trailing empty names are as good as absent.
+  // Trailing empty names count as absent.
   auto countNames = [](const auto &names) {
     unsigned count = names.size();
     while (count > 0 && names.Get(count - 1).empty())
@@ -403,13 +403,14 @@ static LogicalResult checkCounts(const onnx::NodeProto &node, const OpRow &row,
   if (numOutputs > row.maxOutputs)
     return emitError(loc) << "has " << numOutputs
                           << " outputs, but gives at most " << row.maxOutputs;
-  // Any of several outputs may be left out.
+  // If there are several outputs, any may be omitted.
   if (row.maxOutputs == 1 && node.output(0).empty())
     return emitError(loc, "output 0 is missing");
   return success();
 }
 
-/// Algorithms see the graph, and neither it nor another one sees them.
+/// Algorithms see the names of the graph, but neither the graph nor other
+/// algorithms see theirs.
 static LogicalResult checkNames(const onnx::ModelProto &model,
                                 MLIRContext *context) {
   const onnx::GraphProto *graph = &model.graph();

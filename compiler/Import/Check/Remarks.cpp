@@ -14,7 +14,7 @@ using namespace mpc;
 using llvm::StringRef;
 using Names = std::vector<std::string>;
 
-/// "3 Conv nodes ('a', 'b', 'c')", of many the first ones.
+/// "3 Conv nodes ('a', 'b', 'c')", with only the first names of many.
 static std::string describe(StringRef op, const Names &nodes,
                             StringRef things = "node") {
   constexpr size_t kShown = 5;
@@ -35,8 +35,8 @@ static const onnx::AttributeProto *findAttribute(const onnx::NodeProto &node,
   return nullptr;
 }
 
-/// The op and the class of its module, of a node that PyTorch's newer exporter
-/// wrote.
+/// The op of a node that PyTorch's newer exporter wrote, and the class of its
+/// module.
 static std::pair<std::string, std::string>
 opAndClass(const onnx::NodeProto &node) {
   Names classes = parseNames(readNodeMetadata(node, kClassHierarchy));
@@ -45,7 +45,7 @@ opAndClass(const onnx::NodeProto &node) {
   return {classes.back(), classes[classes.size() - 2]};
 }
 
-/// The module that such a node lies in; its name if it lies in none.
+/// The module of such a node; the node's name if it is in none.
 static std::string moduleOf(const onnx::NodeProto &node) {
   Names scopes = parseNames(readNodeMetadata(node, kNameScopes));
   bool isModule = scopes.size() > 1 && !scopes[scopes.size() - 2].empty();
@@ -85,8 +85,9 @@ private:
                         " with ratio 0: no dropout in training");
   }
 
-  /// PyTorch's newer exporter writes Dropout in eval mode as an Identity, and
-  /// any of probability 0. Where there is another one, it was not eval mode.
+  /// PyTorch's newer exporter writes Dropout as an Identity in eval mode, or
+  /// with probability 0. If there is another Dropout node, the model was not in
+  /// eval mode.
   void remarkLostDropout() {
     Names lost;
     for (const onnx::NodeProto &node : graph.node()) {
@@ -139,7 +140,7 @@ private:
         "; to use option 'batch', export the model with a dynamic dimension");
   }
 
-  /// The first integer of a list that is known; 0 if there is none.
+  /// The first integer of a known list; 0 if there is none.
   int64_t firstInteger(const std::string &name) {
     const onnx::TensorProto *tensor = known.lookup(name);
     if (!tensor || tensor->data_type() != onnx::TensorProto::INT64)
@@ -151,7 +152,7 @@ private:
                : llvm::support::endian::read64le(tensor->raw_data().data());
   }
 
-  /// ONNX wants names of values to differ, not those of nodes.
+  /// ONNX requires unique names of values, but not of nodes.
   void remarkNames() {
     llvm::StringMap<unsigned> counts;
     Names shared;
@@ -172,8 +173,8 @@ private:
 
 } // namespace
 
-/// TorchScript's exporter folds a BatchNormalization in eval form into the Conv
-/// before it, and names what it computed so.
+/// TorchScript's exporter folds a BatchNormalization in eval form into the
+/// preceding Conv, and gives the computed weights recognizable names.
 static void noteFoldedByTorchScript(const onnx::GraphProto &graph,
                                     Names &notes) {
   Names folded;
@@ -190,8 +191,8 @@ static void noteFoldedByTorchScript(const onnx::GraphProto &graph,
         "training=TrainingMode.TRAINING and do_constant_folding=False");
 }
 
-/// The optimizer of its newer exporter folds batch norms into the products
-/// before them; the product then has the metadata of the norm.
+/// The optimizer of PyTorch's newer exporter folds batch norms into preceding
+/// products; the product then has the metadata of the norm.
 static void noteFoldedByOptimizer(const onnx::GraphProto &graph, Names &notes) {
   Names norms;
   for (const onnx::NodeProto &node : graph.node()) {

@@ -18,8 +18,8 @@
 using namespace llvm;
 using namespace mpc;
 
-// From linux/openat2.h, which older systems lack; the numbers are the kernel's
-// interface and do not change.
+// From linux/openat2.h, which older systems lack; the numbers are part of the
+// kernel's ABI.
 namespace {
 struct OpenHow {
   uint64_t flags, mode, resolve;
@@ -51,7 +51,7 @@ FileMapping::map(int descriptor, StringRef shownName, bool refuseHardLinks) {
         "external data '" + shownName + "' has " + Twine(info.st_nlink) +
             " hard links, so it may be a file from elsewhere; copy it");
   size_t size = info.st_size;
-  if (size == 0) // mmap refuses empty files.
+  if (size == 0) // mmap fails for empty files.
     return std::shared_ptr<FileMapping>(new FileMapping(nullptr, 0));
   void *data = mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (data == MAP_FAILED)
@@ -73,8 +73,8 @@ Expected<std::shared_ptr<FileMapping>> FileMapping::open(StringRef path) {
 }
 
 /// Opens `parts` below `folder` one by one, for kernels and sandboxes without
-/// openat2. A folder that is swapped for a link in between is refused by
-/// O_NOFOLLOW. Returns -1 and sets errno on failure.
+/// openat2. O_NOFOLLOW rejects a folder that is replaced with a link in
+/// between. Returns -1 and sets errno on failure.
 static int openPartByPart(int folder, ArrayRef<StringRef> parts) {
   int current = folder;
   for (auto [i, part] : enumerate(parts)) {
@@ -124,7 +124,7 @@ FileMapping::openBelow(StringRef folder, StringRef location, bool partByPart) {
   int descriptor = -1;
   if (!partByPart)
     descriptor = syscall(kOpenat2, base, relative.c_str(), &how, sizeof(how));
-  // EPERM: a sandbox that does not know the call.
+  // EPERM: a sandbox that does not support the call.
   if (partByPart || (descriptor < 0 && (errno == ENOSYS || errno == EPERM)))
     descriptor = openPartByPart(base, parts);
   if (descriptor < 0 && (errno == ELOOP || errno == EXDEV))

@@ -1,8 +1,8 @@
 //===- ModelFile.cpp - An ONNX file, parsed -------------------------------===//
 //
-// Three syntaxes, one result. Before the protobuf parser sees the bytes, a scan
-// without allocation counts what it would have to allocate: it spends 250 bytes
-// on an empty submessage of two.
+// Reads three syntaxes. Before the protobuf parser runs, a scan without
+// allocations counts the messages that it would allocate: it needs 250 bytes
+// for an empty submessage of two bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -86,7 +86,7 @@ constexpr Child kChildren[] = {
     {Kind::Type, 5, Kind::ElementType},
     {Kind::Type, 8, Kind::ElementType},
     {Kind::Type, 9, Kind::ElementType},
-    // A type where a sequence has one, a shape where a tensor has one.
+    // Field 1 is a type in a sequence; field 2 is a shape in a tensor.
     {Kind::ElementType, 1, Kind::Type},
     {Kind::ElementType, 2, Kind::Shape},
 };
@@ -105,7 +105,7 @@ struct Cursor {
 
 } // namespace
 
-/// Reads a base-128 number; false if it runs over the end.
+/// Reads a base-128 number; returns false if it extends beyond the end.
 static bool readVarint(Cursor &cursor, uint64_t &value) {
   value = 0;
   for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -191,8 +191,8 @@ static Error parseBinary(StringRef bytes, onnx::ModelProto &proto) {
   return Error::success();
 }
 
-/// The textual parsers recurse; text that nests deeper than any model is kept
-/// away from them.
+/// The textual parsers recurse; text that nests deeper than any model must not
+/// reach them.
 static bool nestsTooDeep(StringRef text) {
   int64_t depth = 0;
   for (char c : text) {
@@ -220,7 +220,7 @@ static Error makeOnnxTextError(StringRef message) {
 }
 
 static Error parseOnnxText(const std::string &text, onnx::ModelProto &proto) {
-  // The parser throws where std::stoll does.
+  // The parser lets exceptions of std::stoll through.
   try {
     onnx::OnnxParser parser(text.c_str());
     onnx::Common::Status status = parser.Parse(proto);

@@ -22,8 +22,8 @@ struct DataType {
   unsigned size;
 };
 
-// Indexed by TensorProto::DataType. libonnx knows the types up to bfloat16,
-// files know more.
+// Indexed by TensorProto::DataType. libonnx defines the types up to bfloat16;
+// files may have newer ones.
 constexpr DataType kDataTypes[] = {
     {"undefined", 0},      {"float32", 4},    {"uint8", 1},
     {"int8", 1},           {"uint16", 2},     {"int16", 2},
@@ -52,7 +52,7 @@ static Error invalid(const Twine &message) {
   return makeModelError(ModelError::Invalid, message);
 }
 
-/// What a user can do about it, beside owning a smaller model.
+/// Includes advice for the user.
 static constexpr StringLiteral kTooManyElements =
     "has more than 2^40 elements, the maximum; if a dimension was bound with "
     "option 'batch' or option 'dim', bind a smaller one";
@@ -66,7 +66,7 @@ Expected<int64_t> mpc::countElements(ArrayRef<int64_t> shape) {
   for (int64_t extent : shape) {
     if (extent < 0)
       return invalid("has a negative dimension, " + Twine(extent));
-    // A zero extent does not excuse the others.
+    // All extents are checked, even if one is zero.
     isEmpty |= extent == 0;
     isHuge |= extent > kMaxElements;
     if (extent != 0 && !isHuge) {

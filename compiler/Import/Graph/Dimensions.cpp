@@ -124,8 +124,8 @@ LogicalResult Dimensions::applyOptions(const ImportOptions &options,
   return success();
 }
 
-/// Gives the batch to what is unbound and stands at axis 0 alone; `first` is
-/// the symbol that has it.
+/// Binds unbound symbols that only occur as axis 0 to the batch size; `first`
+/// is the symbol of the batch.
 void Dimensions::bindFirstAxes(const ImportOptions &options, bool isGiven,
                                const std::string &first,
                                std::vector<std::string> &notes) {
@@ -216,7 +216,8 @@ bool Dimensions::isBatched(const ValueInfoProto &input) const {
 
 bool Dimensions::isBatchedOutput(const ValueInfoProto &output,
                                  int64_t extent) const {
-  // A model whose batch is symbolic writes down the sizes that do not vary.
+  // If the batch is symbolic, an output with a fixed size does not depend on
+  // it.
   bool isFixed = shapeProto(output).dim_size() > 0 &&
                  shapeProto(output).dim(0).has_dim_value();
   return extent == batchSize && batchSize > 0 && !(batchIsSymbolic && isFixed);

@@ -35,8 +35,8 @@ Type mpc::elementTypeFor(int32_t dataType, FloatType floatType) {
   }
 }
 
-/// Calls `use(i, value)` with each element as `Element`. The bytes may lie at
-/// any address.
+/// Calls `use(i, value)` with each element as `Element`. The bytes need not be
+/// aligned.
 template <typename Element, typename UseFn>
 static void forEach(ArrayRef<char> bytes, UseFn use) {
   for (size_t i = 0, e = bytes.size() / sizeof(Element); i < e; ++i) {
@@ -80,7 +80,8 @@ static unsigned bytesOf(Type elementType) {
   return elementType.isInteger(1) ? 1 : elementType.getIntOrFloatBitWidth() / 8;
 }
 
-/// Gives `data` the element type `to`; shares the bytes if they have it.
+/// Converts `data` to the element type `to`; shares the bytes if they already
+/// have it.
 static Expected<TensorBytes> convert(const TensorBytes &data, int32_t dataType,
                                      Type to) {
   unsigned size = bytesOf(to);
@@ -91,7 +92,7 @@ static Expected<TensorBytes> convert(const TensorBytes &data, int32_t dataType,
   if (isSame && isAligned)
     return data;
   size_t count = data.bytes.size() / dataTypeSize(dataType);
-  // Allocated as doubles, so that it is aligned for every type.
+  // Allocated as doubles for an alignment that suits every type.
   auto storage = std::make_shared<std::vector<double>>(
       llvm::divideCeil(count * size, sizeof(double)));
   char *out = reinterpret_cast<char *>(storage->data());
@@ -115,7 +116,7 @@ Expected<ElementsAttr> mpc::makeElements(const TensorBytes &data,
                                          StringRef name) {
   Type elementType = type.getElementType();
   if (elementType.isInteger(1)) {
-    // How MLIR stores bits is its own affair.
+    // MLIR has its own storage format for bools.
     SmallVector<bool> bits;
     for (char byte : data.bytes)
       bits.push_back(byte != 0);

@@ -21,7 +21,7 @@ using namespace mpc;
 /// Integer and bool initializers up to this size become train.constant.
 constexpr int64_t kMaxConstantElements = 1024;
 
-/// Before opset 14 a BatchNormalization in training form is one with several
+/// Before opset 14 a BatchNormalization is in training form if it has several
 /// outputs.
 static bool isTrainingNorm(const onnx::NodeProto &node) {
   for (const onnx::AttributeProto &attribute : node.attribute())
@@ -43,7 +43,7 @@ GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
       statistics(graph, signature.isKnown()),
       countErrors(context, [this](Diagnostic &diagnostic) {
         numErrors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
-        return failure(); // Others print it.
+        return failure(); // Other handlers print it.
       }) {
   builder.setListener(&ops);
 }
@@ -121,7 +121,7 @@ LogicalResult GraphImporter::importGraph() {
   return failed(importOutputs(outputs)) ? failure() : checkOptions();
 }
 
-/// In a survey a node that fails is one of many.
+/// In a survey, a node that fails is counted and the import continues.
 LogicalResult GraphImporter::importNode(const onnx::NodeProto &node,
                                         int index) {
   ModelSurvey *survey = options.survey;
@@ -143,8 +143,8 @@ LogicalResult GraphImporter::importNode(const onnx::NodeProto &node,
   return success();
 }
 
-/// Whether all that a node and its subgraphs use has been imported; `own` are
-/// the names of the subgraphs.
+/// Returns true if all values that a node and its subgraphs use have been
+/// imported; `own` are the names of the subgraphs.
 bool GraphImporter::seesAll(const onnx::NodeProto &node,
                             llvm::StringSet<> &own) {
   for (const std::string &input : node.input())
@@ -171,7 +171,7 @@ bool GraphImporter::seesAll(const onnx::NodeProto &node,
   return true;
 }
 
-/// Also those of subgraphs.
+/// Includes uses in subgraphs.
 void GraphImporter::countUses(const onnx::GraphProto &graph) {
   for (const onnx::NodeProto &node : graph.node()) {
     for (const std::string &name : node.input())
@@ -215,7 +215,7 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
   return success();
 }
 
-/// Patterns that match nothing are misspelt.
+/// Fails if a pattern matches nothing: it is probably misspelt.
 LogicalResult GraphImporter::checkPatterns() {
   SmallVector<StringRef> initializers, computed;
   for (const onnx::TensorProto &tensor : graph.initializer())
@@ -231,7 +231,7 @@ LogicalResult GraphImporter::checkPatterns() {
   return success(isFine);
 }
 
-/// Options that change nothing, or leave nothing to train, are mistakes.
+/// Fails if options have no effect, or leave nothing to train.
 LogicalResult GraphImporter::checkOptions() {
   bool isUsed = succeeded(checkPatterns());
   if (failed(padding.checkUsed(context)) || !isUsed) {
@@ -273,7 +273,7 @@ void GraphImporter::defineInitializers(const onnx::GraphProto &graph) {
   }
 }
 
-/// What the program says of an input or output.
+/// The attributes of an input or output.
 DictionaryAttr GraphImporter::describeInterface(StringRef name,
                                                 bool isBatched) {
   NamedAttrList list;
@@ -321,7 +321,7 @@ GraphImporter::importInputs(ArrayRef<const onnx::ValueInfoProto *> inputs) {
   return success();
 }
 
-/// Compares what the model declares about an output with what came out.
+/// Compares the model's declaration of an output with the computed type.
 LogicalResult GraphImporter::checkOutput(const onnx::ValueInfoProto &output,
                                          Value value, Location loc) {
   if (!output.type().has_tensor_type())
@@ -339,7 +339,7 @@ LogicalResult GraphImporter::checkOutput(const onnx::ValueInfoProto &output,
   bool fits = declared.shape().dim_size() == type.getRank();
   for (int64_t i = 0; fits && i < type.getRank(); ++i) {
     const auto &dim = declared.shape().dim(i);
-    // A symbol that no input has is a name without a size.
+    // A symbol that no input has is just a name and has no size.
     int64_t size = dim.has_dim_value() ? dim.dim_value()
                                        : dimensions.sizeOf(dim.dim_param());
     fits = size == type.getDimSize(i) || (size == 0 && !dim.has_dim_value());
@@ -428,7 +428,7 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
     return nullptr;
   auto type = cast<RankedTensorType>((*elements).getShapedType());
   auto dense = dyn_cast<DenseElementsAttr>(*elements);
-  if (role == train::StateRole::Control && dense) { // One number.
+  if (role == train::StateRole::Control && dense) { // A single number.
     type = RankedTensorType::get({}, type.getElementType());
     elements = ElementsAttr(dense.reshape(type));
   }
@@ -447,8 +447,8 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
   return read;
 }
 
-/// Lets an entry point that has this name have another: a state of the model is
-/// called what the model calls it.
+/// Renames an entry point that has this name, because a state of the model
+/// keeps the model's name.
 void GraphImporter::leaveName(StringRef name) {
   if (!train::symbolizeEntryRole(name))
     return;
@@ -466,7 +466,7 @@ Value GraphImporter::makeConstant(const GraphValue &value) {
       return nullptr;
     elements = *read;
   }
-  // Stages count on data that is there; of shapes nothing may be.
+  // Later stages require data with elements; only shapes may be empty.
   if (elements.getNumElements() == 0) {
     emitError(value.loc) << "the result, " << typeText(elements.getShapedType())
                          << ", has no elements";
@@ -477,8 +477,8 @@ Value GraphImporter::makeConstant(const GraphValue &value) {
 
 /// PyTorch's exporter stores the numbers of the model's code (`0.5 * x`) as
 /// initializers with names of its own, and tables that it computed under the
-/// name of the function. Of `val_7`, lists of different numbers and matrices
-/// are weights that it transposed or cut.
+/// name of the function. A `val_7` that is a list of different numbers or a
+/// matrix is a transposed or sliced weight.
 GraphImporter::Use GraphImporter::useOf(const onnx::TensorProto &tensor) {
   auto found = uses.find(tensor.name());
   if (found != uses.end())
@@ -489,15 +489,15 @@ GraphImporter::Use GraphImporter::useOf(const onnx::TensorProto &tensor) {
   return uses[tensor.name()] = use;
 }
 
-/// Whether `--train-only`, if it is given, is about an initializer.
+/// Returns true if `--train-only` matches an initializer or is not given.
 bool GraphImporter::isChosen(StringRef name) {
   return options.trainOnly.empty() || trainOnly.match(name);
 }
 
-/// Who wants elements that cannot be read says so later.
+/// Ignores elements that cannot be read: their use reports the error later.
 GraphImporter::Use GraphImporter::decideUse(const onnx::TensorProto &tensor) {
   StringRef name = tensor.name();
-  if (step) // What it changes are states; nothing else is.
+  if (step) // Only what the step changes is a state.
     return tensor.dims_size() <= 1 ? Use::Number : Use::Frozen;
   return freeze.match(name) ? Use::Frozen : decideUseUnfrozen(tensor);
 }
@@ -525,12 +525,12 @@ GraphImporter::decideUseUnfrozen(const onnx::TensorProto &tensor) {
     llvm::consumeError(data.takeError());
     return Use::Trained;
   }
-  // Parameters of PyTorch's can be such tables, which it does not train.
+  // Such tables can be parameters in PyTorch that are not trained.
   if (isPositionalTable(*data, tensor))
     return Use::PositionalTable;
   if (isParameter)
     return Use::Trained;
-  // A mask that is trained would become a bias of every score.
+  // Training a mask would turn it into a bias of every score.
   if (isMask(*data, tensor.data_type()))
     return Use::Mask;
   bool isSplatOfNumbers = isSplat(*data, dataTypeSize(tensor.data_type()));
@@ -551,8 +551,8 @@ bool GraphImporter::isTrainedArgument(const GraphValue &value) {
   Signature::Role role = signature.roleOf(name);
   if (role == Signature::Role::Parameter)
     return true;
-  // TorchScript's exporter calls what it computed "onnx::Pow_12" or "/fc/...".
-  // All that --train=val_ is about are weights.
+  // TorchScript's exporter gives tensors that it computed names like
+  // "onnx::Pow_12" or "/fc/...". --train=val_ is meant for weights only.
   if (isExportersValue(name) || name.contains("::") || name.starts_with("/"))
     return false;
   if (train.match(name))
@@ -561,11 +561,12 @@ bool GraphImporter::isTrainedArgument(const GraphValue &value) {
     return false;
   if (tensor.dims_size() > 0)
     return true;
-  // What another node made of it stays.
+  // A use by an earlier node takes precedence.
   return uses.try_emplace(name, Use::Argument).first->second == Use::Trained;
 }
 
-/// Whether the user or PyTorch says what an initializer is.
+/// Returns true if the user or PyTorch's signature determines the use of an
+/// initializer.
 bool GraphImporter::isDecided(const onnx::TensorProto &tensor) {
   StringRef name = tensor.name();
   return freeze.match(name) || train.match(name) ||
@@ -577,7 +578,8 @@ void GraphImporter::useAsStart(const GraphValue &value) {
     return;
   auto data = tensors.read(*value.tensor);
   if (!data)
-    llvm::consumeError(data.takeError()); // Said by who wants the elements.
+    llvm::consumeError(data.takeError()); // Reported where the elements are
+                                          // used.
   else if (isSplat(*data, dataTypeSize(value.tensor->data_type())))
     uses.try_emplace(value.tensor->name(), Use::Start);
 }
@@ -605,12 +607,13 @@ Value GraphImporter::materialize(GraphValue &value) {
     (void)report(count.takeError(), value.loc);
     return nullptr;
   }
-  // A state has one name, whoever has it.
+  // Initializers of one name in several graphs cannot be states.
   if ((!isFloat && *count <= kMaxConstantElements) ||
       ambiguous.contains(tensor.name()))
     return value.value = makeConstant(value);
   Use use = isFloat ? useOf(tensor) : Use::Frozen;
-  // A number that the exporter says is no parameter is one of the code, too.
+  // A number that the exporter does not mark as a parameter is a number of the
+  // code, too.
   bool isNumber =
       use == Use::Number || (use == Use::Buffer && tensor.dims_size() == 0);
   if (isNumber && *count <= kMaxConstantElements)
@@ -633,7 +636,7 @@ Value GraphImporter::materialize(GraphValue &value) {
 bool GraphImporter::freezesStatistics(int node, Value scale, Value bias) {
   ++numNorms;
   bool freezes = frozenReads.contains(scale) && frozenReads.contains(bias);
-  // Mean and variance go together: of one that is named both are frozen.
+  // Mean and variance belong together: if one is named, both are frozen.
   for (int input : {3, 4})
     if (const Statistics::State *state = statistics.find(node, input))
       freezes |= freeze.match(state->name);
@@ -738,7 +741,7 @@ bool GraphImporter::isConstant(const GraphValue &value) {
   if (value.isInitializer && isa<FloatType>(elementType)) {
     Use use = useOf(tensor);
     // A frozen matrix is a weight, which keeps its name; a frozen list may be
-    // what positions are multiplied by.
+    // the frequencies that positions are multiplied by.
     if (use == Use::Trained || (use == Use::Frozen && tensor.dims_size() > 1))
       return false;
   }
@@ -746,7 +749,7 @@ bool GraphImporter::isConstant(const GraphValue &value) {
       ArrayRef<int64_t>(tensor.dims().data(), tensor.dims_size()));
   if (count)
     return *count <= kMaxKnownElements;
-  llvm::consumeError(count.takeError()); // As data it is an error.
+  llvm::consumeError(count.takeError()); // Reported if it is used as data.
   return false;
 }
 

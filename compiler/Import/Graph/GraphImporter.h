@@ -99,7 +99,8 @@ public:
                                    llvm::StringRef label);
 
   /// Returns true if the value never changes and is small enough to compute
-  /// with at import. False for float initializers, which may be trained.
+  /// with at import. False for float initializers that are trained, and for
+  /// frozen weights.
   bool isConstant(const GraphValue &value);
 
   /// The elements of such a value, likewise.

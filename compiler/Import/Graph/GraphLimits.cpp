@@ -1,8 +1,8 @@
 //===- GraphLimits.cpp - How much a model may ask for ---------------------===//
 //
-// A small file can expand to any amount of work. Each kind is counted while the
-// graph is imported, so that too much of it is one error and not a compilation
-// that takes all time and memory.
+// A small file can expand to any amount of work. Each kind of work is counted
+// during the import, so that exceeding a limit is an error instead of a
+// compilation that exhausts time and memory.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,10 +13,10 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Most inputs, and outputs, of a model.
+/// Maximum number of inputs, and of outputs, of a model.
 constexpr size_t kMaxInterface = 4096;
 
-/// The error of a model that asks for too much.
+/// The error for a model that exceeds a limit.
 InFlightDiagnostic GraphImporter::exceedLimit(Location loc) {
   result.error = ModelError::Limit;
   return emitError(loc);

@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Says so where `--batchnorm` has nothing to decide.
+/// Adds a note if `--batchnorm` has no effect.
 void GraphImporter::noteNorms() {
   bool isGiven = options.batchNorm != ImportOptions::BatchNorm::Auto;
   if (isGiven && numNorms == 0)
@@ -19,7 +19,7 @@ void GraphImporter::noteNorms() {
                            "BatchNormalization");
 }
 
-/// Says which norms are frozen, unless the user said it.
+/// Adds a note about norms that are frozen by default.
 void GraphImporter::noteFrozenNorms() {
   auto add = [&](unsigned count, StringRef why) {
     if (count > 0)
@@ -35,7 +35,7 @@ void GraphImporter::noteFrozenNorms() {
 }
 
 void GraphImporter::noteDecisions() {
-  if (!step) { // The step determines what is trained, and no option changes
+  if (!step) { // An own step determines what is trained, and no option changes
                // that.
     noteNorms();
     noteShared();
@@ -47,15 +47,17 @@ void GraphImporter::noteDecisions() {
                            (floatType.isF64() ? "f64" : "f32"));
 }
 
-/// Whether a node wants the elements of an input, and not its shape or type.
+/// Returns true if a node reads the elements of an input, not only its shape or
+/// type.
 static bool readsElements(const onnx::NodeProto &node, int input) {
   const std::string &op = node.op_type();
   return op != "Shape" && op != "Size" && (op != "CastLike" || input == 0);
 }
 
 /// Identifies the call of a module or op that a node belongs to; exporters emit
-/// several nodes for one call. PyTorch's newer exporter writes the scopes down,
-/// TorchScript's names the module in the node's name: "/lstm_1/Slice_3".
+/// several nodes for one call. PyTorch's newer exporter records the scopes;
+/// TorchScript's exporter includes the module in the node's name:
+/// "/lstm_1/Slice_3".
 static std::string callOf(const onnx::NodeProto &node) {
   std::string scopes = readNodeMetadata(node, kNameScopes);
   if (!scopes.empty())
@@ -87,8 +89,8 @@ void GraphImporter::collectReaders(
       readers[output.name()].insert("output");
 }
 
-/// Tied weights go by several names; TorchScript's exporter gives them also to
-/// initializers that merely have equal values.
+/// Tied weights have several names; TorchScript's exporter also gives several
+/// names to an initializer that it merged from equal ones.
 void GraphImporter::noteShared() {
   llvm::MapVector<StringRef, std::string> names;
   for (const auto &[name, alias] : aliases)
@@ -115,7 +117,7 @@ void GraphImporter::noteShared() {
                            llvm::join(shared, ", "));
 }
 
-/// What the model shows, whatever the options are.
+/// Adds notes that do not depend on options.
 void GraphImporter::noteModel() {
   noteFrozenNorms();
   noteUses();
@@ -124,7 +126,7 @@ void GraphImporter::noteModel() {
   noteDetached();
 }
 
-/// PyTorch's exporter writes `detach()` as an Identity of such a name.
+/// PyTorch's exporter writes `detach()` as an Identity with such a name.
 void GraphImporter::noteDetached() {
   static const llvm::Regex isDetach("^node_detach(_[0-9]+)?$");
   std::vector<std::string> names;
@@ -148,7 +150,7 @@ void GraphImporter::noteCopies() {
       continue;
     auto data = tensors.read(tensor);
     if (!data) {
-      llvm::consumeError(data.takeError()); // It was read before.
+      llvm::consumeError(data.takeError()); // The error was reported before.
       continue;
     }
     if (auto copy = seen.find(tensor, *data))
@@ -161,7 +163,7 @@ void GraphImporter::noteCopies() {
   }
 }
 
-/// What a body holds is made anew for each trip.
+/// Initializers of a body are created anew in each iteration.
 void GraphImporter::noteBodies() {
   if (!bodyWeights.empty())
     result.notes.push_back("not trained, because they belong to the body of a "
@@ -170,7 +172,8 @@ void GraphImporter::noteBodies() {
                            "'; only initializers of the graph are trained");
 }
 
-/// Says which initializers are not trained, though nobody froze them.
+/// Adds notes about initializers that are not trained, though the user did not
+/// freeze them.
 void GraphImporter::noteUses() {
   static constexpr std::pair<Use, StringLiteral> reasons[] = {
       {Use::Buffer, "not trained, because PyTorch's exporter marked them as "
@@ -203,8 +206,9 @@ void GraphImporter::noteUses() {
   noteMissing();
 }
 
-/// Names that are missing may be those of tied weights, or of what the loss
-/// does not need; but not if there is what the exporter computed.
+/// Adds a note about parameters that are missing in the file. They may be tied
+/// or unused, so there is a note only if an initializer was computed from
+/// parameters.
 void GraphImporter::noteMissing() {
   const std::vector<std::string> &missing = signature.missing();
   bool isComputed =

@@ -31,7 +31,7 @@ LogicalResult ImportedNode::run(const OpRow &row) {
   unsigned before = graph.errorCount();
   if (succeeded(runRow(row)))
     return success();
-  // Nobody can do anything about a failure that has no message.
+  // A failure must have a message.
   if (graph.errorCount() == before)
     error() << "internal error: cannot be imported, without a message";
   return failure();
@@ -45,7 +45,7 @@ LogicalResult ImportedNode::runRow(const OpRow &row) {
   bool folds = row.fold && hasOnlyConstants();
   if (mlir::failed(folds ? row.fold(*this) : row.import(*this)) || hasFailed)
     return failure();
-  // An attribute that nobody looked at might change the meaning.
+  // An attribute that was not read might change the meaning.
   for (const AttributeProto &attribute : proto.attribute())
     if (!readAttributes.contains(attribute.name()))
       return error() << "attribute '" << attribute.name()
@@ -204,7 +204,7 @@ KnownTensor ImportedNode::constant(unsigned i) {
 LogicalResult ImportedNode::refuse() {
   unsigned i = 0;
   while (!hasInput(i) || isConstant(i))
-    ++i; // There is one: else the node would have been computed.
+    ++i; // There is one: otherwise the node would have been folded.
   return error() << label(i)
                  << " is computed from data; this op is supported on constants "
                     "only: values computed from Constant nodes, integer "
@@ -240,7 +240,7 @@ SmallVector<int64_t> ImportedNode::range(int64_t count) {
   return places(count, [](int64_t i) { return i; });
 }
 
-/// Null after an error, one at an input that is not known among them.
+/// The value of an input that must be known; null after an error.
 const GraphValue *ImportedNode::knownInput(unsigned i) {
   if (hasFailed)
     return nullptr;
@@ -426,8 +426,8 @@ NamedAttribute ImportedNode::flag(StringRef name) {
   return attr(name, graph.builder.getUnitAttr());
 }
 
-/// Sets properties and the result types: `type`, or those that are inferred.
-/// The generated builders would end the process where this returns failure.
+/// Sets properties and result types: `type`, or the inferred types. Returns
+/// failure where the generated builders would abort.
 LogicalResult ImportedNode::setTypes(OperationState &state, Type type) {
   auto info = state.name.getRegisteredInfo();
   if (!info) {
@@ -455,7 +455,7 @@ LogicalResult ImportedNode::setTypes(OperationState &state, Type type) {
   return success();
 }
 
-/// What later stages count on and no verifier says.
+/// Checks requirements of later stages that no verifier checks.
 LogicalResult ImportedNode::checkResults(Operation *op) {
   if (mlir::failed(graph.checkOps(loc)))
     return failure();
@@ -473,7 +473,7 @@ LogicalResult ImportedNode::checkResults(Operation *op) {
   return mlir::verify(op);
 }
 
-/// Returns true for a weight or a constant of the model, moved at most.
+/// Returns true for a weight or a constant of the model, possibly moved.
 static bool isMovedWeight(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto read = dyn_cast<train::ReadOp>(op)) {
@@ -488,8 +488,8 @@ static bool isMovedWeight(Value value) {
   return false;
 }
 
-/// Products with weights are what linear layers compute. Products that sum over
-/// one element, such as positions times frequencies, are none: equal ones of
+/// A product with a weight is a linear layer. A product that sums over one
+/// element, such as positions times frequencies, is not: equal products of
 /// several nodes must stay equal, so that they are computed once.
 void ImportedNode::nameLayer(Operation *op) {
   auto product = dyn_cast<train::MatmulOp>(op);
@@ -513,7 +513,7 @@ Operation *ImportedNode::create(OperationState &state, ArrayRef<Value> operands,
   state.addOperands(operands);
   state.addAttributes(attributes);
 
-  // What verifiers say comes out with notes that tell the shapes.
+  // Adds notes about the shapes to the errors of verifiers.
   SmallVector<Diagnostic> held;
   Operation *op = nullptr;
   {

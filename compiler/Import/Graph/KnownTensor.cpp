@@ -140,7 +140,8 @@ KnownTensor KnownTensor::castTo(Type type, FloatType narrow) const {
       double value = narrow ? roundTo(narrow, number(i)) : number(i);
       to.floats.push_back(roundTo(floatType, value));
     } else if (isFloat() || to.isBool()) {
-      // Exporters leave what has no integer where a Where does not choose it.
+      // Exporters cast numbers without an integer value where a Where does not
+      // select the result.
       to.ints.push_back(toInteger(type, number(i)));
     } else {
       to.ints.push_back(wrapTo(type, ints[i]));

@@ -21,7 +21,7 @@ bool mpc::isExportersValue(llvm::StringRef name) {
   return name.consume_front("val_") && isNumber(name);
 }
 
-/// One of these names, perhaps with a number.
+/// Returns true for one of these names, optionally with a number.
 static bool isNameOf(const llvm::StringSet<> &functions, llvm::StringRef name) {
   auto [stem, number] = name.rsplit('_');
   return functions.contains(name) ||
@@ -52,7 +52,7 @@ bool mpc::isSplat(const TensorBytes &data, size_t size) {
 bool mpc::isMask(const TensorBytes &data, int32_t dataType) {
   constexpr double masked = -1e4;
   auto isPart = [](double value) { return value == 0 || value <= masked; };
-  // For a weight the first numbers already differ from both.
+  // The first numbers of a weight already suffice to reject it.
   size_t size = dataTypeSize(dataType), few = 64 * size;
   TensorBytes begin = data;
   begin.bytes = begin.bytes.take_front(few);
@@ -63,7 +63,8 @@ bool mpc::isMask(const TensorBytes &data, int32_t dataType) {
          llvm::any_of(values, [](double value) { return value != 0; });
 }
 
-/// Rows of pairs at distance `step`: sin^2 + cos^2 = 1.
+/// Returns true if rows consist of pairs at distance `step` with sin^2 + cos^2
+/// = 1.
 static bool hasPairs(llvm::ArrayRef<double> values, int64_t columns,
                      int64_t step) {
   auto isPair = [](double a, double b) {
@@ -82,8 +83,8 @@ static bool hasPairs(llvm::ArrayRef<double> values, int64_t columns,
   return any;
 }
 
-/// Columns that are all sines or all cosines of multiples of an angle: the next
-/// is 2 cos(angle) times this, less the one before.
+/// Returns true if columns are sines or cosines of multiples of an angle: each
+/// number is 2 cos(angle) times the previous one minus the one before that.
 static bool isSinusoidRecurrence(llvm::ArrayRef<double> values, int64_t rows,
                                  int64_t columns) {
   double first = values[0];
@@ -114,7 +115,7 @@ bool mpc::isPositionalTable(const TensorBytes &data,
     return false;
   int64_t rows = shape[0], columns = shape[1];
   auto isSmall = [](double value) { return std::fabs(value) <= 1 + 1e-6; };
-  // For a weight the first numbers already decide.
+  // The first numbers of a weight already suffice to reject it.
   TensorBytes begin = data;
   begin.bytes = begin.bytes.take_front(size * std::min<size_t>(columns, 4096));
   std::vector<double> row = readFloats(begin, tensor.data_type());
@@ -129,15 +130,16 @@ bool mpc::isPositionalTable(const TensorBytes &data,
          isSinusoidRecurrence(values, rows, columns);
 }
 
-/// A tensor as a matrix: of more or fewer dimensions than two, one row.
+/// The extents of a tensor as a matrix; one row if it does not have two
+/// dimensions.
 static std::pair<int64_t, int64_t> rowsAndColumns(const onnx::TensorProto &of,
                                                   int64_t count) {
   return of.dims_size() == 2 ? std::pair(of.dims(0), of.dims(1))
                              : std::pair(int64_t(1), count);
 }
 
-/// A number that tensors of one type, one shape and equal elements share. With
-/// `isTransposed` that of the matrix turned over.
+/// A hash that is equal for tensors of equal type, shape and elements. With
+/// `isTransposed`, that of the transposed matrix.
 static uint64_t keyOf(const onnx::TensorProto &tensor, const TensorBytes &data,
                       bool isTransposed) {
   constexpr int64_t kSamples = 8; // In each dimension.

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// "--padding-idx='table:3' ", which the rest of a message follows.
+/// An error that begins with "--padding-idx='table:3' ".
 static InFlightDiagnostic error(StringRef table, int64_t row,
                                 MLIRContext *context) {
   return emitError(UnknownLoc::get(context))

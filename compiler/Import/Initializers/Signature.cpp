@@ -28,7 +28,7 @@ Signature::Signature(const onnx::ModelProto &model) {
   StringSet<> initializers;
   for (const onnx::TensorProto &tensor : model.graph().initializer())
     initializers.insert(tensor.name());
-  // "p_fc_weight: PARAMETER target='fc.weight'"; others are buffers, and
+  // "p_fc_weight: PARAMETER target='fc.weight'"; other kinds are buffers and
   // tensors of the code.
   SmallVector<StringRef> lines;
   StringSet<> parameters;
@@ -49,7 +49,7 @@ Signature::Signature(const onnx::ModelProto &model) {
   readOrigins(model.graph(), parameters);
 }
 
-/// "['fc.weight', 'mul_3']"
+/// Reads the origins of initializers: "['fc.weight', 'mul_3']".
 void Signature::readOrigins(const onnx::GraphProto &graph,
                             const StringSet<> &parameters) {
   StringSet<> used;

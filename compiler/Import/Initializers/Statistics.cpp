@@ -11,7 +11,7 @@ using namespace llvm;
 using namespace mpc;
 
 /// Finds the initializer behind each name, through Identity nodes: exporters
-/// put those where they merged initializers. Nodes are sorted.
+/// insert those when they merge initializers. Nodes are sorted.
 static StringMap<std::string> findSources(const onnx::GraphProto &graph) {
   StringMap<std::string> sources;
   for (const onnx::TensorProto &tensor : graph.initializer())
@@ -39,7 +39,7 @@ struct Uses {
   StringSet<> names; ///< Names of everything in the graph.
 };
 
-/// The places of one statistic: nodes that stand for one module.
+/// The places of one statistic: the nodes of one module.
 struct Places {
   std::string source;
   std::vector<std::pair<int, int>> nodes; ///< Node and input.
@@ -83,7 +83,7 @@ static std::vector<Places> findPlaces(const onnx::GraphProto &graph,
       auto source = uses.sources.find(node.input(input));
       if (source == uses.sources.end())
         continue;
-      // Which input, and what makes the module.
+      // The input, and the names that identify the module.
       SmallVector<StringRef> key = {input == 3 ? "mean" : "var", node.input(1),
                                     node.input(2)};
       for (int statistic : {3, 4}) {

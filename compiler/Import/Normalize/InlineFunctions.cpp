@@ -31,7 +31,7 @@ static std::string keyOf(StringRef domain, StringRef name,
   return overload.empty() ? key : key + ":" + overload;
 }
 
-/// Functions of one name are told apart by the `overload` that calls have, too.
+/// Functions of one name differ in `overload`, which calls also have.
 static std::string keyOf(const onnx::NodeProto &node) {
   return keyOf(node.domain(), node.op_type(), readNewerText(node, 8));
 }
@@ -39,8 +39,7 @@ static std::string keyOf(const onnx::FunctionProto &function) {
   return keyOf(function.domain(), function.name(), readNewerText(function, 13));
 }
 
-/// Most functions and subgraphs inside of each other: what comes after goes
-/// through them by recursion.
+/// Maximum nesting of functions and subgraphs: later code is recursive.
 constexpr unsigned kMaxNesting = 100;
 
 static int64_t opsetOf(
@@ -91,16 +90,19 @@ private:
   const int64_t opset;
   ModelError error = ModelError::Invalid; ///< The kind of the failure.
   StringMap<const onnx::FunctionProto *> functions;
-  StringMap<unsigned> numCalls; ///< With one name: prefixes must differ.
+  StringMap<unsigned> numCalls; ///< Calls by name, to make their prefixes
+                                ///< unique.
   StringSet<> active;           ///< Functions that are being expanded.
-  StringMap<int64_t> sizes;     ///< Sizes of functions: see expandedCount.
+  StringMap<int64_t> sizes;     ///< Expanded sizes of functions (see
+                                ///< expandedCount).
   int64_t numCharacters = 0;
   unsigned depth = 0;
 };
 
 } // namespace
 
-/// In the body of `function` ops must be what they are in the model.
+/// Checks that ops in the body of `function` have the same meaning as in the
+/// model.
 LogicalResult Inliner::checkOpset(const onnx::FunctionProto &function,
                                   Location loc) {
   int64_t own = opsetOf(function.opset_import());
@@ -123,8 +125,8 @@ static const onnx::AttributeProto *findAttribute(const Attributes &attributes,
   return nullptr;
 }
 
-/// Attributes that stand for those of the call get their values, or the
-/// function's, or go away. In subgraphs too.
+/// Replaces references to attributes of the call with the call's value, or with
+/// the function's default, or removes them. Includes subgraphs.
 void Inliner::resolve(onnx::NodeProto &node, const onnx::NodeProto &call,
                       const Attributes &defaults) {
   auto *attributes = node.mutable_attribute();
@@ -141,7 +143,8 @@ void Inliner::resolve(onnx::NodeProto &node, const onnx::NodeProto &call,
         attributes->DeleteSubrange(i, 1);
         continue;
       }
-      onnx::AttributeProto chosen = *value; // Perhaps of `attribute` itself.
+      onnx::AttributeProto chosen = *value; // A copy: the value may be part of
+                                            // `attribute` itself.
       chosen.set_name(name);
       attribute = chosen;
       continue;
@@ -152,7 +155,7 @@ void Inliner::resolve(onnx::NodeProto &node, const onnx::NodeProto &call,
   }
 }
 
-/// Names of a subgraph are its own but for those of `outer`.
+/// Renames a subgraph: its names are local, except those in `outer`.
 void Inliner::renameGraph(onnx::GraphProto &graph, const Names &outer,
                           const std::string &prefix) {
   Names names = outer;
@@ -195,7 +198,7 @@ void Inliner::rename(onnx::NodeProto &node, const Names &names,
       renameGraph(*attribute.mutable_g(), names, prefix);
 }
 
-/// A call must fit its function.
+/// Checks that a call matches its function.
 LogicalResult Inliner::checkCall(const onnx::NodeProto &call,
                                  const onnx::FunctionProto &function,
                                  Location loc) {
@@ -208,8 +211,9 @@ LogicalResult Inliner::checkCall(const onnx::NodeProto &call,
                         << " and " << function.output_size();
 }
 
-/// How many nodes `nodes` and their subgraphs become, up to a bound. What nests
-/// too deeply, or in a circle, counts for nothing here: expand says so.
+/// The number of nodes that `nodes` and their subgraphs expand to, up to a
+/// bound. Counts 0 for calls that are recursive or nest too deeply: expand
+/// reports them.
 int64_t Inliner::expandedCount(const Nodes &nodes) {
   if (depth > kMaxNesting)
     return 0;
@@ -235,7 +239,8 @@ int64_t Inliner::expandedCount(const Nodes &nodes) {
   return count;
 }
 
-/// A name that calls are nested in stands before many others.
+/// Limits the total length of names: the prefix of a call is repeated in all
+/// nested names.
 LogicalResult Inliner::checkNames(const onnx::FunctionProto &function,
                                   StringRef prefix, Location loc) {
   constexpr int64_t kMaxCharacters = int64_t(1) << 26;
@@ -265,7 +270,7 @@ LogicalResult Inliner::expand(const onnx::NodeProto &call,
   Names names;
   for (int i = 0; i < function.input_size(); ++i)
     names[function.input(i)] = i < call.input_size() ? call.input(i) : "";
-  Names results; // What the caller calls outputs.
+  Names results; // The caller's names of outputs.
   for (int i = 0; i < call.output_size(); ++i)
     if (!call.output(i).empty())
       results[function.output(i)] = call.output(i);
@@ -285,7 +290,7 @@ LogicalResult Inliner::expand(const onnx::NodeProto &call,
       output = renamed;
     }
   }
-  // An output that is an input as it came.
+  // An output may be an unchanged input.
   for (int i = 0; i < call.output_size(); ++i) {
     auto found = names.find(function.output(i));
     if (call.output(i).empty() ||
@@ -315,8 +320,8 @@ LogicalResult Inliner::inlineSubgraphs(onnx::NodeProto &node) {
   return success();
 }
 
-/// Puts the bodies of functions in place of their calls; the nodes belong to
-/// `owner`.
+/// Replaces calls with the bodies of their functions; `owner` is the location
+/// of the function or graph that contains the nodes.
 LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
   Nodes result;
   if (depth > kMaxNesting)
@@ -342,7 +347,8 @@ LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
 LogicalResult Inliner::inlineAll() {
   for (const onnx::FunctionProto &function : model.functions()) {
     std::string key = keyOf(function);
-    if (findOp(key, kNewestOpset)) // It is there for others.
+    if (findOp(key, kNewestOpset)) // mpc supports the op; the function is for
+                                   // other runtimes.
       continue;
     if (!functions.try_emplace(key, &function).second)
       return emitError(UnknownLoc::get(context))

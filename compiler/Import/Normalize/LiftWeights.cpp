@@ -43,7 +43,7 @@ static const TensorProto *valueOf(const onnx::NodeProto &node) {
   return nullptr;
 }
 
-/// The shape that an initializer of i64 holds.
+/// The shape in an i64 initializer.
 static std::optional<SmallVector<int64_t>> shapeIn(const TensorProto &tensor) {
   if (tensor.data_type() != TensorProto::INT64 || tensor.dims_size() != 1 ||
       tensor.has_data_location())
@@ -60,7 +60,7 @@ static std::optional<SmallVector<int64_t>> shapeIn(const TensorProto &tensor) {
   return shape;
 }
 
-/// The one f32 that a tensor holds, 0 without a tensor.
+/// The single f32 number of a tensor; 0 without a tensor.
 static std::optional<float> numberIn(const TensorProto *value) {
   if (!value)
     return 0.0f;
@@ -75,8 +75,8 @@ static std::optional<float> numberIn(const TensorProto *value) {
   return number;
 }
 
-/// What a ConstantOfShape gives; its bytes are taken from those that are
-/// `left`. Nothing if it cannot be told, or is too large.
+/// The result of a ConstantOfShape; its bytes are subtracted from `left`.
+/// Nothing if it is unknown or too large.
 static std::optional<TensorProto>
 filledTensor(const onnx::NodeProto &node,
              const StringMap<const TensorProto *> &initializers,
@@ -107,8 +107,8 @@ filledTensor(const onnx::NodeProto &node,
   return tensor;
 }
 
-/// The float tensor that a node gives, without a name; nothing if it gives
-/// none.
+/// The float tensor that a node provides, without a name; nothing if it
+/// provides none.
 static std::optional<TensorProto>
 weightOf(const onnx::NodeProto &node,
          const StringMap<const TensorProto *> &initializers, int64_t &left) {
@@ -139,7 +139,7 @@ std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model,
         graph.node(i).output_size() == 1)
       makers.try_emplace(graph.node(i).output(0), i);
   }
-  // Weights by the node that gives them, in the order of their use.
+  // Weights by the node that provides them, in the order of their use.
   std::vector<std::pair<int, std::string>> found;
   std::vector<bool> gone(graph.node_size(), false);
   for (const onnx::NodeProto &node : graph.node())
@@ -152,7 +152,7 @@ std::vector<std::string> mpc::liftWeights(onnx::ModelProto &model,
       gone[maker->second] = true;
       found.emplace_back(maker->second, node.input(i));
     }
-  // Beside weights that are initializers, nodes give numbers of the code.
+  // If most weights are initializers, nodes provide numbers of the code.
   std::vector<std::string> names;
   if (found.size() <= numInitializers)
     return names;

@@ -17,7 +17,7 @@ struct Weight {
   TensorBytes data;
 };
 
-/// A node that makes a copy of the parameter `original`.
+/// A node that computes a copy of the parameter `original`.
 struct Copy {
   std::string name, original;
   bool isTransposed;
@@ -57,7 +57,7 @@ findCopies(const std::shared_ptr<const ModelFile> &model,
       continue;
     auto data = reader.read(tensor);
     if (!data) {
-      consumeError(data.takeError()); // Who wants the elements says so.
+      consumeError(data.takeError()); // Reported where the elements are used.
       continue;
     }
     if (role == Role::Parameter)

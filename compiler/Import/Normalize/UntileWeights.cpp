@@ -9,17 +9,18 @@ using namespace mpc;
 
 namespace {
 
-/// What a tensor repeats.
+/// The part that a tensor repeats.
 struct Part {
-  SmallVector<int64_t> shape; ///< 1 where it repeats.
+  SmallVector<int64_t> shape; ///< 1 in repeated dimensions.
   TensorBytes data;
 };
 
 } // namespace
 
-/// The first of the equal parts that `tensor` is along its leading dimensions:
-/// a class token of each sample, a row of a table at each place of each sample.
-/// Nothing if these differ, are one, or are no weight by name or content.
+/// The repeated part of a tensor whose parts along the leading dimensions are
+/// equal: a class token for each sample, a row of a table for each position of
+/// each sample. Nothing if the parts differ, if there is only one, or if name
+/// or contents show that it is not a weight.
 static std::optional<Part> partOf(const onnx::TensorProto &tensor,
                                   TensorReader &reader) {
   if (tensor.data_type() != onnx::TensorProto::FLOAT ||
@@ -28,7 +29,7 @@ static std::optional<Part> partOf(const onnx::TensorProto &tensor,
     return std::nullopt;
   auto data = reader.read(tensor);
   if (!data) {
-    consumeError(data.takeError()); // Who wants the elements says so.
+    consumeError(data.takeError()); // Reported where the elements are used.
     return std::nullopt;
   }
   Part part{{tensor.dims().begin(), tensor.dims().end()}, std::move(*data)};
@@ -57,7 +58,7 @@ mpc::untileWeights(const std::shared_ptr<ModelFile> &model,
                    function_ref<bool(StringRef)> isApart) {
   std::vector<std::string> names;
   Signature signature(model->proto);
-  // Where all parameters are there, nothing was made of any.
+  // If no parameter is missing, none was folded.
   if (signature.missing().empty())
     return names;
   onnx::GraphProto &graph = *model->proto.mutable_graph();

@@ -1,9 +1,9 @@
 //===- ImportStep.cpp - A training step that the model brings -------------===//
 //
-// Its graphs become three functions (Attributes.def). States are what its
-// bindings change; all else that initializers hold never changes. A state is
-// read where a function begins, and an update sees what those before it have
-// made of it.
+// The graphs of the step become three functions (Attributes.def). States are
+// the initializers that bindings change; all other initializers never change. A
+// state is read at the start of a function, and an update sees the states as
+// the previous updates left them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,7 @@ using Graphs = TrainingStep::Graphs;
 // What the graphs tell by their names
 //===----------------------------------------------------------------------===//
 
-/// The nodes that lead to `wanted`, which grows by all that they read.
+/// The nodes that compute `wanted`; adds all names that they read to `wanted`.
 static llvm::DenseSet<const onnx::NodeProto *>
 nodesBehind(const Graphs &graphs, llvm::StringSet<> &wanted) {
   llvm::DenseSet<const onnx::NodeProto *> nodes;
@@ -40,8 +40,8 @@ nodesBehind(const Graphs &graphs, llvm::StringSet<> &wanted) {
   return nodes;
 }
 
-/// What gradients lead to: outputs of Gradient nodes, or of all nodes of an
-/// algorithm that has none, and what nodes make of them.
+/// The values that depend on gradients: outputs of Gradient nodes, or of all
+/// nodes of an algorithm without any, and values computed from them.
 static llvm::StringSet<> valuesOfGradients(const Update &update) {
   llvm::StringSet<> values;
   auto isGradient = [](const onnx::NodeProto &node) {
@@ -64,8 +64,8 @@ static llvm::StringSet<> valuesOfGradients(const Update &update) {
 // States
 //===----------------------------------------------------------------------===//
 
-/// Whether a state is one number that no node of inference reads: a count, a
-/// rate. Such have no dimensions here.
+/// Returns true if a state is one number that no node of inference reads: a
+/// count, a rate. Such states get rank 0.
 bool GraphImporter::isControl(const onnx::TensorProto &tensor) {
   Type element = elementTypeFor(tensor.data_type(), floatType);
   bool isKnown = element && (element == floatType || element.isInteger(32) ||
@@ -80,7 +80,7 @@ bool GraphImporter::isControl(const onnx::TensorProto &tensor) {
          });
 }
 
-/// Its value in this function, before any update.
+/// The value of a state at the start of this function.
 Value GraphImporter::readOwnState(const onnx::TensorProto &tensor) {
   Type element = elementTypeFor(tensor.data_type(), floatType);
   if (element && element.isInteger(1)) {
@@ -119,9 +119,9 @@ LogicalResult GraphImporter::writeOwnState(const TrainingStep::Binding &binding,
   return success();
 }
 
-/// Weights are what inference reads and gradients lead to. What inference reads
-/// and anything else changes is a statistic; what it does not read belongs to
-/// the update.
+/// A state that inference reads is a weight if its new value depends on
+/// gradients, else a statistic. A state that inference does not read belongs to
+/// the optimizer.
 void GraphImporter::classifyStates() {
   llvm::StringSet<> read;
   for (const onnx::GraphProto *part : step->inference)
@@ -146,7 +146,8 @@ void GraphImporter::classifyStates() {
   }
 }
 
-/// The factors R of X - R * step, where plain ops make an update of a state X.
+/// The factors R of X - R * step, if an update of a state X is written with
+/// plain ops.
 static std::vector<StringRef> factorsOfUpdates(const Update &update) {
   llvm::StringMap<const onnx::NodeProto *> products;
   llvm::StringMap<StringRef> states; // By the value that each gets.
@@ -168,9 +169,9 @@ static std::vector<StringRef> factorsOfUpdates(const Update &update) {
   return factors;
 }
 
-/// Initializers that updates take as their rate, and that nothing changes, are
-/// states that the user may set. Of a name that several graphs give to
-/// initializers of their own there is no such state.
+/// Initializers that updates use as their learning rate and nothing changes
+/// become states that the user may set. A name that several graphs give to
+/// different initializers does not.
 void GraphImporter::findRates() {
   llvm::StringMap<const onnx::TensorProto *> seen;
   for (const Update &update : step->updates)
@@ -202,7 +203,8 @@ void GraphImporter::findRates() {
 
 void GraphImporter::useInGradient(Value value) {
   llvm::DenseSet<Operation *> inner;
-  for (const auto &entry : updated) // What made these is over.
+  for (const auto &entry : updated) // Earlier updates are not part of this
+                                    // gradient.
     if (Operation *op = entry.second.getDefiningOp())
       inner.insert(op);
   SmallVector<Value> work = {value};
@@ -237,7 +239,7 @@ void GraphImporter::beginFunction(train::EntryRole role, Form functionForm) {
   ops.count = 0;
 }
 
-/// Names of other graphs stand for other values.
+/// Starts anew: names of other graphs stand for other values.
 void GraphImporter::beginGraphs(const Graphs &graphs) {
   values.clear();
   for (auto [i, input] : llvm::enumerate(stepInputs)) {
@@ -249,7 +251,7 @@ void GraphImporter::beginGraphs(const Graphs &graphs) {
     defineInitializers(*part);
 }
 
-/// Imports what leads to the values that are wanted.
+/// Imports the nodes that compute the wanted values.
 LogicalResult GraphImporter::importNodes(const Graphs &graphs,
                                          const llvm::StringSet<> &wanted) {
   parts = graphs;
@@ -276,11 +278,12 @@ LogicalResult GraphImporter::importNodes(const Graphs &graphs,
     for (const onnx::NodeProto &node : part->node())
       if (nodes.contains(&node) && failed(importNode(node, /*index=*/-1)))
         return failure();
-  // In a survey nodes may have failed; it knows them.
+  // In a survey nodes may have failed, which is recorded there.
   return success(!options.survey || options.survey->isComplete());
 }
 
-/// The outputs of inference, but for what the step makes of its states.
+/// Imports the outputs of inference, except those that are new values of
+/// states.
 LogicalResult GraphImporter::importPredict() {
   llvm::StringSet<> bound, wanted;
   for (const Update &update : step->updates)
@@ -316,7 +319,7 @@ LogicalResult GraphImporter::importPredict() {
                                                       : importOutputs(outputs);
 }
 
-/// One float: the sum of what is differentiated.
+/// The loss as one float: the sum of the elements that are differentiated.
 Value GraphImporter::toLoss(Value value) {
   auto type = cast<RankedTensorType>(value.getType());
   if (type.getRank() == 0)
@@ -328,8 +331,8 @@ Value GraphImporter::toLoss(Value value) {
   return train::ReduceSumOp::create(builder, value.getLoc(), value, axes);
 }
 
-/// What the first update minimizes: what it differentiates, or the first output
-/// that is one float and no new value of a state.
+/// The loss of the first update: the value that it differentiates, or the first
+/// output that is one float and not a new value of a state.
 FailureOr<std::string> GraphImporter::findLoss() {
   const Update &first = step->updates.front();
   if (!first.loss.empty())
@@ -352,7 +355,7 @@ FailureOr<std::string> GraphImporter::findLoss() {
             "an output of one float";
 }
 
-/// What the backward pass starts from is data, not a number to compute with.
+/// The seed of the backward pass is data, not a constant to fold.
 LogicalResult GraphImporter::defineSeed(const Update &update) {
   if (update.seed.empty())
     return success();
@@ -400,12 +403,12 @@ LogicalResult GraphImporter::importTrain() {
     for (const TrainingStep::Binding &binding : update.bindings)
       if (!results.emplace_back(materialize(lookup(binding.value))))
         return failure();
-    // All at once: they may change places.
+    // Written together, because states may be swapped.
     for (auto [i, binding] : llvm::enumerate(update.bindings)) {
       Value value = results[i];
       if (failed(writeOwnState(binding, value, index)))
         return failure();
-      // For the next one it is a state again, not what led to it.
+      // No gradient of the next update flows back through the state.
       if (isFloat(value) && index + 1 < step->updates.size())
         value = train::StopGradientOp::create(builder, value.getLoc(),
                                               value.getType(), value);
@@ -426,7 +429,7 @@ LogicalResult GraphImporter::importTrain() {
   }
   classifyStates();
 
-  // Gradients stand in the order of their states.
+  // Gradients are in the order of their states.
   llvm::StringMap<unsigned> places;
   for (auto state :
        function->getParentOfType<ModuleOp>().getOps<train::StateOp>())
@@ -478,8 +481,8 @@ LogicalResult GraphImporter::importEvaluate() {
   return success();
 }
 
-/// The values that states begin with: initial values where they are known now.
-/// Imports initial values that `initialize` computes, in each session anew.
+/// Sets the initial values of states that are known at import. Imports the
+/// others into `initialize`, which computes them in each session.
 LogicalResult GraphImporter::importBeginnings() {
   if (step->beginnings.empty())
     return success();
@@ -497,7 +500,7 @@ LogicalResult GraphImporter::importBeginnings() {
     for (const TrainingStep::Binding &binding : beginning.bindings) {
       GraphValue &value = lookup(binding.value);
       train::StateOp state = states.lookup(binding.state);
-      if (!state) // Nothing reads it.
+      if (!state) // The state is not read.
         continue;
       if (!value.isKnown()) {
         Value first = checkBeginning(state, materialize(value), binding);
@@ -532,7 +535,7 @@ LogicalResult GraphImporter::importBeginnings() {
   return success();
 }
 
-/// `value` as a state has it, which may have no dimensions; null after an
+/// `value` in the shape of the state, which may have rank 0; null after an
 /// error.
 Value GraphImporter::checkBeginning(train::StateOp state, Value value,
                                     const TrainingStep::Binding &binding) {
@@ -572,7 +575,7 @@ GraphImporter::setBeginning(train::StateOp state, ElementsAttr value,
 // The step as a whole
 //===----------------------------------------------------------------------===//
 
-/// Options that say what is trained, and how, are the file's to give.
+/// Rejects options about what is trained, and how: the file determines that.
 LogicalResult GraphImporter::refuseOptions() {
   StringRef given = !options.freeze.empty()        ? "option 'freeze'"
                     : !options.train.empty()       ? "option 'train'"

@@ -1,9 +1,9 @@
 //===- OrtArtifacts.cpp - Training artifacts of ONNX Runtime --------------===//
 //
-// The files tell what they mean by names (training_api/module.cc): an input of
-// the training model is a parameter if the checkpoint has it, a buffer if a
-// gradient is added to it, or the flag that empties these; all else the user
-// gives.
+// The meaning of inputs follows from names (training_api/module.cc): an input
+// of the training model is a parameter if the checkpoint has it, a buffer if a
+// gradient is added to it, or the flag that clears the buffers; all other
+// inputs are given by the user.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,7 +32,7 @@ static constexpr StringLiteral kEvaluation = "eval_model.onnx";
 static constexpr StringLiteral kOptimizer = "optimizer_model.onnx";
 static constexpr StringLiteral kCheckpoint = "checkpoint";
 
-/// The one prefix in `folder` that a training model has.
+/// The prefix of the only training model in `folder`.
 static Expected<std::string> findPrefix(StringRef folder) {
   std::vector<std::string> prefixes;
   std::error_code error;
@@ -59,7 +59,7 @@ static Expected<std::string> findPrefix(StringRef folder) {
   return prefixes.front();
 }
 
-/// Names the file in what went wrong with it.
+/// Prepends the name of the file to the message of an error.
 static Error inFile(const Twine &name, Error error) {
   ModelError kind = ModelError::Invalid;
   std::string text;
@@ -97,7 +97,7 @@ private:
 
   const onnx::GraphProto &graph;
   OptimizerChoice choice;
-  std::string gradients = "gradients"; ///< Perhaps clipped.
+  std::string gradients = "gradients"; ///< Possibly clipped.
 };
 
 } // namespace
@@ -173,7 +173,7 @@ Expected<OptimizerChoice> OptimizerReader::read() {
 
 namespace {
 
-/// Takes the state of training out of the graphs, and notes what becomes of it.
+/// Moves the training state out of the graphs, and records its new values.
 class Joiner {
 public:
   Joiner(OrtArtifacts &artifacts, onnx::GraphProto &training,
@@ -210,7 +210,8 @@ void Joiner::addParameters(ArrayRef<OrtTensor> tensors) {
   }
 }
 
-/// A node adds each gradient to its buffer: what is added is the gradient.
+/// Each gradient is added to its buffer by a node: takes its operand as the
+/// gradient.
 Error Joiner::takeGradients() {
   constexpr StringLiteral kSuffix = "_grad.accumulation.buffer";
   StringSet<> gone;
@@ -240,8 +241,8 @@ Error Joiner::takeGradients() {
   return Error::success();
 }
 
-/// The kernel of this op moves running statistics where they lie, whatever its
-/// outputs are; a module that is called twice moves them twice.
+/// ONNX Runtime's kernel of this op updates running statistics in place,
+/// whatever its outputs are; a module that is called twice updates them twice.
 Error Joiner::bindStatistics() {
   StringMap<std::string> current;
   std::vector<std::string> order;
@@ -288,8 +289,8 @@ Error Joiner::findLoss() {
   return Error::success();
 }
 
-/// Outputs beside the loss, or what the loss block compares with the input that
-/// it appended.
+/// Finds the outputs in addition to the loss, or the value that the loss block
+/// compares with the input that it appended.
 void Joiner::findPrediction() {
   if (evaluation.output_size() > 1) {
     evaluation.mutable_output()->DeleteSubrange(0, 1);
@@ -304,11 +305,12 @@ void Joiner::findPrediction() {
         only = &node;
       }
   if (!only || only->input_size() != 2)
-    return; // The gradient of a loss op is that of its input.
+    return; // Not a comparison of two values: findOutput looks for a loss op.
   artifacts.prediction = only->input(only->input(0) == "target" ? 1 : 0);
 }
 
-/// The nodes that read these are gone, or never were.
+/// Checks that nodes compute all bound values and the loss, and that no node
+/// reads names that do not exist or were removed.
 Error Joiner::checkNames() {
   StringSet<> computed;
   for (const onnx::NodeProto &node : training.node())
@@ -448,8 +450,9 @@ static void prune(onnx::GraphProto &graph) {
   eraseNamed(*graph.mutable_input(), gone);
 }
 
-/// What the loss is taken of, if it can be told; else the loss itself. Of its
-/// shape the file may say nothing, but of what it is compared with.
+/// The value that the loss is computed from, if it is known; else the loss
+/// itself. If the file does not declare its shape, takes that of the value that
+/// it is compared with.
 static onnx::ValueInfoProto findOutput(const OrtArtifacts &artifacts,
                                        const onnx::GraphProto &evaluation) {
   std::string name = artifacts.prediction, compared = "target";
@@ -492,10 +495,10 @@ onnx::ModelProto mpc::makeInferenceModel(const OrtArtifacts &artifacts) {
   *model.mutable_functions() = joined.functions();
   onnx::GraphProto &graph = *model.mutable_graph();
   graph = joined.training_info(1).algorithm();
-  // Outputs beside the loss are all that is left of them, if there were any.
+  // If there were outputs in addition to the loss, only they are left.
   if (graph.output_size() == 1 && graph.output(0).name() == artifacts.loss)
     *graph.mutable_output(0) = findOutput(artifacts, graph);
-  // At inference it has one output, whatever the package leaves there.
+  // In inference form the op has one output; onnxruntime-training leaves more.
   for (onnx::NodeProto &node : *graph.mutable_node())
     if (node.op_type() == "BatchNormalization" && node.output_size() > 1)
       node.mutable_output()->DeleteSubrange(1, node.output_size() - 1);

@@ -1,9 +1,9 @@
 //===- OrtCheckpoint.cpp - Checkpoints of ONNX Runtime --------------------===//
 //
-// A FlatBuffers file. Its verifier sees to offsets and lengths before anything
-// is read; what they mean is checked here. Tables may be shared, so a small
-// file can look like a large one: the verifier bounds how many tables it meets,
-// names are short, and two of one name are refused where they are met.
+// A FlatBuffers file. Its verifier checks offsets and lengths before anything
+// is read; the contents are checked here. Tables may be shared, so a small file
+// can look like a large one: the verifier limits the number of tables, names
+// are short, and duplicate names are rejected immediately.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +22,14 @@
 using namespace llvm;
 using namespace mpc;
 
-/// Most bytes of a name; PyTorch's have some fifty.
+/// Maximum bytes of a name; PyTorch's have about fifty.
 static constexpr size_t kMaxNameBytes = 4096;
 
 static Error invalid(const Twine &message) {
   return makeModelError(ModelError::Invalid, message);
 }
 
-/// Puts what the error is about in front of its message.
+/// Prepends `subject` to the message of an error.
 static Error about(const Twine &subject, Error error) {
   return handleErrors(std::move(error), [&](const ModelFileError &inner) {
     return makeModelError(inner.kind, subject + inner.message);
@@ -40,7 +40,7 @@ static StringRef text(const flatbuffers::String *string) {
   return string ? StringRef(string->c_str(), string->size()) : StringRef();
 }
 
-/// A name in quotes, on one line whatever it holds.
+/// A name in quotes, on one line, with any contents.
 static std::string quote(StringRef name) {
   std::string result = "'";
   for (char c : name)
@@ -80,9 +80,9 @@ private:
 
   const StringRef path;
   bool hasExternalData = false;
-  std::shared_ptr<FileMapping> externalFile; ///< Opened when it is asked for.
+  std::shared_ptr<FileMapping> externalFile; ///< Opened on first use.
   StringSet<> parameterNames, groupNames, stateNames, propertyNames;
-  StringMap<size_t> trainedPlaces; ///< In result.trained.
+  StringMap<size_t> trainedPlaces; ///< Indices in result.trained.
   OrtCheckpoint result;
 };
 
@@ -145,7 +145,7 @@ Expected<ArrayRef<char>> CheckpointReader::readExternal(int64_t offset,
   return all.slice(offset, size);
 }
 
-/// Messages go on behind the tensor's name.
+/// Messages continue after the tensor's name.
 Error CheckpointReader::readData(const ort::Tensor &wire, OrtTensor &tensor) {
   const auto *raw = wire.raw_data();
   uint64_t rawSize = raw ? raw->size() : 0;
@@ -185,7 +185,7 @@ Error CheckpointReader::readData(const ort::Tensor &wire, OrtTensor &tensor) {
   return Error::success();
 }
 
-/// `what` and `whose` stand around the tensor's name in messages.
+/// Messages have `what` before and `whose` after the tensor's name.
 Error CheckpointReader::readTensor(const ort::Tensor &wire, StringRef what,
                                    StringRef whose, StringSet<> &names,
                                    OrtTensor &tensor) {
@@ -203,7 +203,7 @@ Error CheckpointReader::readTensor(const ort::Tensor &wire, StringRef what,
       return invalid(shown + " has " + Twine(dims->size()) +
                      " dimensions; at most " + Twine(kMaxRank) +
                      " are supported");
-    // The verifier sees to the alignment of scalars, but not of lists.
+    // The verifier checks the alignment of scalars, but not of lists.
     tensor.shape.resize(dims->size());
     if (!tensor.shape.empty())
       std::memcpy(tensor.shape.data(), dims->Data(),
@@ -295,7 +295,7 @@ Error CheckpointReader::readProperties(const ort::PropertyBag &wire) {
 // The whole
 //===----------------------------------------------------------------------===//
 
-/// The root, once every offset and length in the file is known to be good.
+/// Verifies every offset and length in the file and returns the root.
 static Expected<const ort::Checkpoint *> verify(ArrayRef<char> bytes) {
   if (bytes.empty())
     return invalid("the file is empty");
@@ -352,7 +352,8 @@ Expected<OrtCheckpoint>
 mpc::parseOrtCheckpoint(MemoryBufferRef buffer,
                         std::shared_ptr<const void> owner) {
   ArrayRef<char> bytes(buffer.getBufferStart(), buffer.getBufferSize());
-  // Numbers are aligned within the file, which a mapping always is.
+  // Numbers are aligned within the file. A mapping is aligned, too, but a
+  // buffer may not be.
   if (reinterpret_cast<uintptr_t>(bytes.data()) % alignof(int64_t) != 0) {
     auto copy = std::make_shared<std::vector<int64_t>>(bytes.size() / 8 + 1);
     std::memcpy(copy->data(), bytes.data(), bytes.size());

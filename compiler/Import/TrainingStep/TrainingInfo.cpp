@@ -40,8 +40,8 @@ static llvm::StringSet<> initializersOf(const onnx::GraphProto &graph) {
   return names;
 }
 
-/// The states that an initialization sets: those of the graph and of the same
-/// algorithm.
+/// Reads the states that an initialization sets: states of the graph and of the
+/// same algorithm.
 static LogicalResult readBeginning(const onnx::TrainingInfoProto &info,
                                    TrainingStep &step, Location loc) {
   const llvm::StringSet<> values = valuesOf(info.initialization());
@@ -67,8 +67,8 @@ static LogicalResult readBeginning(const onnx::TrainingInfoProto &info,
   return success();
 }
 
-/// What the last Gradient node with respect to a state is of: those before it
-/// may be part of the loss.
+/// The `y` of the last Gradient node with respect to a state: earlier ones may
+/// be part of the loss.
 static std::string findLoss(const onnx::GraphProto &algorithm,
                             const llvm::StringSet<> &states) {
   std::string loss;
@@ -99,7 +99,8 @@ FailureOr<TrainingStep> mpc::readTrainingInfo(const onnx::ModelProto &model,
   step.evaluation = {&main, &model.training_info(0).algorithm()};
   const llvm::StringSet<> mainValues = valuesOf(main),
                           mainStates = initializersOf(main);
-  llvm::StringMap<int> algorithmInitializers; // And whose they are.
+  llvm::StringMap<int> algorithmInitializers; // And the index of their
+                                              // algorithm.
   for (auto [index, info] : llvm::enumerate(model.training_info())) {
     Location loc = locationOf(index, context);
     const onnx::GraphProto &algorithm = info.algorithm();
@@ -130,7 +131,7 @@ FailureOr<TrainingStep> mpc::readTrainingInfo(const onnx::ModelProto &model,
     if (update.bindings.empty())
       return emitError(loc)
              << "has no update_binding: nothing would be trained";
-    // States go by their names, whoever has them.
+    // States are identified by name, in whatever graph they are.
     for (const onnx::TensorProto &tensor : algorithm.initializer()) {
       auto [other, isNew] =
           algorithmInitializers.try_emplace(tensor.name(), index);
