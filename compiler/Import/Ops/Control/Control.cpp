@@ -1,8 +1,8 @@
 //===- Control.cpp - Import of If, Loop and Scan --------------------------===//
 //
-// Conditions and numbers of trips that are known leave straight code: the side
-// that runs, and each trip written out. If a condition is data, both sides run
-// and a select chooses; gradients flow back through the side that is taken.
+// Known conditions and trip counts give straight-line code: only the branch
+// that is taken, and unrolled loops. If a condition is data, both branches run
+// and a select chooses; gradients flow back through the branch that is taken.
 //
 //===----------------------------------------------------------------------===//
 
@@ -15,7 +15,7 @@ using namespace mpc;
 
 using Shared = std::shared_ptr<GraphValue>;
 
-/// Most trips that are written out.
+/// Maximum number of unrolled iterations.
 constexpr int64_t kMaxTrips = 4096;
 
 static const onnx::GraphProto *graphAttr(ImportedNode &node, StringRef name) {
@@ -35,7 +35,7 @@ static Shared known(ImportedNode &node, const KnownTensor &value) {
       GraphValue{{}, nullptr, false, value.attribute(), node.loc});
 }
 
-/// Runs the nodes of a body and returns what its outputs are.
+/// Imports the nodes of a body and returns its outputs.
 static std::optional<SmallVector<Shared>> runBody(ImportedNode &node,
                                                   const onnx::GraphProto &body,
                                                   ArrayRef<Shared> inputs) {
@@ -57,7 +57,7 @@ static std::optional<SmallVector<Shared>> runBody(ImportedNode &node,
   return outputs;
 }
 
-/// The bool that a value is known to be.
+/// The value of a bool that must be known.
 static std::optional<bool> knownBool(ImportedNode &node, const Shared &value,
                                      StringRef label) {
   if (!value->isSequence && node.graph.isConstant(*value)) {
@@ -72,7 +72,7 @@ static std::optional<bool> knownBool(ImportedNode &node, const Shared &value,
 // If
 //===----------------------------------------------------------------------===//
 
-/// One of two tensors of one type.
+/// Selects one of two tensors of one type.
 static Value choose(ImportedNode &node, Value condition, const Shared &yes,
                     const Shared &no) {
   Value a = node.graph.materialize(*yes), b = node.graph.materialize(*no);
@@ -89,16 +89,16 @@ static Value choose(ImportedNode &node, Value condition, const Shared &yes,
   return node.emit<train::SelectOp>({condition, a, b});
 }
 
-/// What a side is computed from, whose gradients must be 0 where the other side
-/// is taken: in its backward pass 0 may meet what is infinite or NaN there.
+/// A branch whose inputs must get zero gradients if the other branch is taken:
+/// in its backward pass, 0 may be multiplied by infinity or NaN.
 class Side {
 public:
-  /// Describes the ops that are built from now on.
+  /// The branch consists of the ops that are built from now on.
   explicit Side(ImportedNode &node)
       : node(node), block(*node.graph.builder.getInsertionBlock()),
         last(block.empty() ? nullptr : &block.back()) {}
 
-  /// Lets gradients pass only where `condition` is `isTaken`.
+  /// Lets gradients pass only if `condition` equals `isTaken`.
   void guard(Value condition, bool isTaken);
 
 private:
@@ -106,7 +106,8 @@ private:
 
   ImportedNode &node;
   Block &block;
-  Operation *last; ///< Before the side; null if it begins the block.
+  Operation *last; ///< The last op before the branch; null if that starts the
+                   ///< block.
 };
 
 void Side::guard(Value condition, bool isTaken) {
@@ -120,7 +121,7 @@ void Side::guard(Value condition, bool isTaken) {
       Value value = operand.get();
       Operation *source = value.getDefiningOp();
       bool isInside = source && ops.contains(source);
-      // Parameters are read where they are needed first, for other nodes, too.
+      // A parameter is read where it is first needed, also for other nodes.
       bool isOwn = isInside && !isa<train::ReadOp>(source);
       if (!isFloat(value) || isOwn ||
           isa_and_present<train::ConstantOp>(source))
@@ -191,7 +192,7 @@ static LogicalResult importIf(ImportedNode &node) {
 // Loop and Scan
 //===----------------------------------------------------------------------===//
 
-/// The values of all trips, one after the other in a new dimension `axis`.
+/// Stacks the values of all iterations in a new dimension `axis`.
 static Shared stack(ImportedNode &node, ArrayRef<Shared> trips, int64_t axis) {
   if (trips.empty()) {
     node.error()

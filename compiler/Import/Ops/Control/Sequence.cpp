@@ -1,8 +1,8 @@
 //===- Sequence.cpp - Import of sequences ---------------------------------===//
 //
-// Exporters write lists of tensors (what torch.split gives, what is stacked) as
-// sequences. Their lengths and the places that are asked for must be known; no
-// trace of them is left.
+// Exporters write lists of tensors (results of torch.split, tensors to stack)
+// as sequences. Their lengths and all positions in them must be known; they
+// leave no trace.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +41,8 @@ static std::shared_ptr<GraphValue> element(ImportedNode &node, Value value) {
       GraphValue{value, nullptr, false, {}, node.loc});
 }
 
-/// A place in a sequence of `count`, which input `i` gives; the end is one if
-/// `mayBeEnd`.
+/// The position in a sequence of `count` elements that input `i` gives; the end
+/// is valid if `mayBeEnd`.
 static int64_t placeIn(ImportedNode &node, unsigned i, int64_t count,
                        bool mayBeEnd = false) {
   int64_t place = node.knownInteger(i), last = mayBeEnd ? count : count - 1;
@@ -53,7 +53,7 @@ static int64_t placeIn(ImportedNode &node, unsigned i, int64_t count,
 }
 
 /// The sizes of the parts of a dimension of `extent`: as input 1 lists them or,
-/// if that is one number or absent, as many of that size or of 1 as there are.
+/// if that is one number or absent, all of that size or of size 1.
 static SmallVector<int64_t> partSizes(ImportedNode &node, int64_t extent) {
   constexpr int64_t kMaxParts = 1 << 16;
   if (node.hasInput(1) && !node.shapeOfInput(1).empty()) {

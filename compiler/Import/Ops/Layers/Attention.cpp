@@ -1,8 +1,8 @@
 //===- Attention.cpp - Import of attention --------------------------------===//
 //
-// One op where the scores are only scaled and masked causally. What else may
-// happen to them (AttentionMask.h, softcap) is written out as products and a
-// softmax. Keys and values of earlier calls come before those of this one.
+// Becomes one op if the scores are only scaled and masked causally. With other
+// masks (AttentionMask.h) or softcap it becomes products and a softmax. Keys
+// and values of earlier calls precede those of this call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -16,19 +16,19 @@ using namespace mpc;
 
 namespace {
 
-/// Inputs as [batch, heads, length, depth], those of earlier calls included.
+/// Inputs as [batch, heads, length, depth], including those of earlier calls.
 struct Heads {
   Value query, key, value;
-  /// How many of the keys are of earlier calls.
+  /// The number of keys from earlier calls.
   int64_t past = 0;
-  /// They came with the heads side by side, and so the result goes.
+  /// The inputs have heads and depth in one dimension, and so has the result.
   bool wereJoined = false;
 };
 
 } // namespace
 
-/// [batch, length, heads x depth] as [batch, heads, length, depth]; null after
-/// an error.
+/// Turns [batch, length, heads x depth] into [batch, heads, length, depth];
+/// null after an error.
 static Value splitHeads(ImportedNode &node, unsigned index, Value input,
                         int64_t heads) {
   ArrayRef<int64_t> shape = shapeOf(input);
@@ -101,7 +101,7 @@ static Heads readHeads(ImportedNode &node) {
   return result;
 }
 
-/// A value as [batch, key heads, heads / key heads, ...], or back.
+/// Turns a value into [batch, key heads, heads / key heads, ...], or back.
 static Value regroup(ImportedNode &node, Value value, int64_t outer,
                      int64_t inner) {
   SmallVector<int64_t> shape(shapeOf(value));
@@ -116,12 +116,12 @@ static Value regroup(ImportedNode &node, Value value, int64_t outer,
 
 namespace {
 
-/// What the scores go through, and what becomes of them.
+/// The processing of the scores.
 struct Scoring {
   AttentionMask seen;
   double scale = 1.0, softcap = 0.0;
-  /// Which stage output 3 is, if anything uses that: 0 the product, 1 bent by
-  /// softcap, 2 masked, 3 after the softmax.
+  /// The stage of the scores that output 3 is, if it is used: 0 the product, 1
+  /// after softcap, 2 masked, 3 after the softmax.
   std::optional<int64_t> wantedStage;
 };
 
@@ -133,7 +133,7 @@ static Scoring readScoring(ImportedNode &node, const Heads &heads) {
   double depth = shapeOf(heads.query)[3];
   scoring.scale = node.floatAttr("scale", 1.0 / std::sqrt(depth));
   scoring.softcap = node.floatAttr("softcap", 0.0);
-  // The softmax is computed in f32, or f64 with everything else.
+  // Ignored: the softmax is computed in f32, or in f64 if everything is.
   node.intAttr("softmax_precision", 1);
   int64_t stage = node.intAttr("qk_matmul_output_mode", 0);
   if (node.isOutputUsed(3))

@@ -46,8 +46,8 @@ AttentionMask mpc::readAttentionMask(ImportedNode &node, int64_t past) {
   return seen;
 }
 
-/// A constant [rows, columns] of whether `isSeen(row, column)`; null if
-/// everything is, or after an error.
+/// A constant [rows, columns] of `isSeen(row, column)`; null if it is true
+/// everywhere, or after an error.
 static Value constantMask(ImportedNode &node, int64_t rows, int64_t columns,
                           function_ref<bool(int64_t, int64_t)> isSeen) {
   if (!node.fitsConstant({rows, columns}))
@@ -64,7 +64,7 @@ static Value constantMask(ImportedNode &node, int64_t rows, int64_t columns,
       builder, node.loc, ElementsAttr(DenseElementsAttr::get(type, values)));
 }
 
-/// Positions of keys less those of queries, i64 [rows, columns].
+/// Positions of keys minus those of queries, i64 [rows, columns].
 static Value distances(ImportedNode &node, int64_t rows, int64_t columns) {
   if (!node.fitsConstant({rows, columns}))
     return nullptr;
@@ -80,8 +80,8 @@ static Value keepWhere(ImportedNode &node, Value condition, Value scores) {
        node.scalar(-std::numeric_limits<double>::infinity())});
 }
 
-/// What the lengths of the samples hide: padding, and with bounds what lies
-/// before and behind them.
+/// The mask by the lengths of samples: hides padding, and keys beyond the
+/// bounds of the window.
 static Value maskByLengths(ImportedNode &node, Value scores,
                            const AttentionMask &seen) {
   SmallVector<int64_t> shape(shapeOf(scores));
@@ -101,7 +101,7 @@ static Value maskByLengths(ImportedNode &node, Value scores,
   std::optional<int64_t> right = seen.causal ? 0 : seen.right;
   if (!right && !seen.left)
     return scores;
-  // Row i stands at lengths - rows + i.
+  // Row i is at position lengths - rows + i.
   Value ahead = node.integerOp(
       train::IntegerOperation::Sub, distances(node, rows, columns),
       node.integerOp(train::IntegerOperation::Sub, lengths,
@@ -119,7 +119,7 @@ static Value maskByLengths(ImportedNode &node, Value scores,
   return scores;
 }
 
-/// The mask with as many columns as the scores; those it lacks are not seen.
+/// Extends the mask to the columns of the scores; missing columns are hidden.
 static Value fillColumns(ImportedNode &node, Value mask, int64_t columns) {
   SmallVector<int64_t> shape(shapeOf(mask));
   if (shape.empty() || shape.back() == 1 || shape.back() >= columns)

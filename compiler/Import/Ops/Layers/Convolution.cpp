@@ -28,7 +28,7 @@ static Value addBias(ImportedNode &node, Value image, Value bias) {
   return node.emit<train::AddOp>({image, node.reshape(bias, shape)});
 }
 
-/// In three dimensions and more, a product of matrices with the windows.
+/// In three or more dimensions, a matrix product with the unfolded windows.
 static Value byUnfolding(ImportedNode &node, ArrayRef<Value> operands,
                          const Window &window, int64_t group) {
   SmallVector<NamedAttribute> attributes = geometry(node, window);
@@ -49,7 +49,7 @@ static Value byUnfolding(ImportedNode &node, ArrayRef<Value> operands,
   return operands.size() > 2 ? addBias(node, result, operands[2]) : result;
 }
 
-/// Null after an error; the bias may be null.
+/// Emits a convolution; null after an error. The bias may be null.
 static Value conv(ImportedNode &node, Value input, Value weight, Value bias) {
   SmallVector<Value> operands = {input, weight};
   if (bias)
@@ -96,8 +96,8 @@ static LogicalResult importConv(ImportedNode &node) {
   return node.setOutput(0, conv(node, input, weight, bias));
 }
 
-/// dY, X and W, with the attributes of the op that `forward` imports: dX, dW
-/// and dB.
+/// Inputs dY, X and W, with the attributes of the op that `forward` imports;
+/// outputs dX, dW and dB.
 template <auto forward>
 static LogicalResult importConvGrad(ImportedNode &node) {
   Value grad = node.floatInput(0);
@@ -188,8 +188,8 @@ transposedWindow(ImportedNode &node, ArrayRef<int64_t> image,
   return std::make_pair(window, result);
 }
 
-/// The gradient of a convolution with respect to its image; in three dimensions
-/// and more, the windows that a product gives are folded.
+/// The gradient of a convolution with respect to its image; in three or more
+/// dimensions, a matrix product gives the windows, which are folded.
 static Value convTranspose(ImportedNode &node, Value input, Value weight,
                            Value bias) {
   int64_t group = node.intAttr("group", 1);

@@ -14,15 +14,15 @@ static double ratioOf(ImportedNode &node, unsigned i) {
   return ratio;
 }
 
-/// Also without training_mode: exporters drop it, and what the model is
-/// imported for is training. Evaluation leaves the op out. Where the model
-/// brings its own step, the op does as it says. Where the mask is used, dropout
-/// is a product with what it makes of ones.
+/// Imports the op as dropout even without training_mode: exporters remove it,
+/// and the model is imported for training. Evaluation removes the op. In an own
+/// step, the op does what the file says. If the mask is used, dropout becomes a
+/// product with the dropout of ones.
 LogicalResult mpc::importDropout(ImportedNode &node) {
   Value input = node.floatInput(0);
   double ratio = ratioOf(node, 1);
   bool trains = node.hasInput(2) && node.knownScalar(2) != 0;
-  node.intAttr("seed", 0); // Runs are seeded as a whole.
+  node.intAttr("seed", 0); // There is one seed for the whole run.
   if (node.failed())
     return failure();
   using Form = GraphImporter::Form;
@@ -43,7 +43,8 @@ LogicalResult mpc::importDropout(ImportedNode &node) {
   return node.setOutput(0, node.emit<train::MulOp>({input, factors}));
 }
 
-/// What dropout multiplied by, if it is ours that gave the mask.
+/// The factors of the dropout that computed this mask, if importDropout emitted
+/// it.
 static Value factorsOf(Value mask) {
   auto compare = mask.getDefiningOp<train::CompareOp>();
   Value factors = compare ? compare.getRhs() : Value();
@@ -51,8 +52,9 @@ static Value factorsOf(Value mask) {
                                                               : Value();
 }
 
-/// dY, the mask, the ratio, the mode. What does not train keeps all elements as
-/// they are, and so do the factors of our dropout.
+/// Inputs dY, the mask, the ratio and the mode. Without training the gradient
+/// passes unchanged; for a mask of importDropout, it is multiplied by the same
+/// factors.
 LogicalResult mpc::importDropoutGrad(ImportedNode &node) {
   Value grad = node.floatInput(0), mask = node.input(1);
   double ratio = ratioOf(node, 2);

@@ -14,7 +14,7 @@ using train::Comparison;
 
 namespace {
 
-/// Samples an image at places that a grid gives.
+/// Samples an image at the points of a grid.
 class Sampler {
 public:
   Sampler(ImportedNode &node, Value image, std::string padding,
@@ -34,7 +34,7 @@ public:
                      {ShapedType::getNumElements(shape) / channels, channels});
   }
 
-  /// The place in spatial dimension `dim` that a number in [-1, 1] names.
+  /// Converts a coordinate in [-1, 1] to a place in spatial dimension `dim`.
   Value placeOf(Value number, size_t dim) {
     double extent = extents[dim];
     Value shifted = node.emit<train::AddOp>({number, node.scalar(1)});
@@ -44,7 +44,7 @@ public:
                         : node.emit<train::SubOp>({place, node.scalar(0.5)});
   }
 
-  /// What a place outside of the image means.
+  /// Applies the padding mode to a place outside of the image.
   Value pad(Value place, size_t dim) {
     double last = extents[dim] - 1;
     if (padding == "reflection")
@@ -53,7 +53,7 @@ public:
     return padding == "zeros" ? place : stopAtEnds(place, last);
   }
 
-  /// The pixels at whole places, one for each spatial dimension; 0 outside.
+  /// The pixels at integer places, one place per spatial dimension; 0 outside.
   Value pixelsAt(ArrayRef<Value> places) {
     SmallVector<int64_t> axes, table = {batch};
     SmallVector<Value> indices;
@@ -75,7 +75,7 @@ public:
     return node.emit<train::SelectOp>({column(exists), pixels, node.scalar(0)});
   }
 
-  /// A number for each place, to go with pixels.
+  /// Reshapes one number per point so that it broadcasts to pixels.
   Value column(Value numbers) {
     if (!numbers)
       return nullptr;
@@ -92,7 +92,7 @@ public:
   }
 
 private:
-  /// Places from 0 to `last`. One that is moved, or is at an end, has no
+  /// Clamps places to [0, last]. A place that is moved, or is at an end, has no
   /// gradient, as in PyTorch.
   Value stopAtEnds(Value place, double last) {
     for (auto [end, isLow] : {std::pair(0.0, true), std::pair(last, false)}) {
@@ -105,7 +105,7 @@ private:
     return place;
   }
 
-  /// Back and forth between `low` and `high`.
+  /// Reflects a place at `low` and `high`.
   Value reflect(Value place, double low, double high) {
     double span = high - low;
     if (span <= 0)
@@ -134,8 +134,8 @@ private:
 
 } // namespace
 
-/// The weights of the elements from -1 on of a cubic convolution at the rest of
-/// a place, as PyTorch has them.
+/// The weights of the elements from -1 on of a cubic convolution for the
+/// fraction of a place, as in PyTorch.
 static SmallVector<Value> cubicWeights(ImportedNode &node, Value rest) {
   constexpr double a = -0.75;
   auto number = [&](double value) { return node.scalar(value); };
@@ -176,7 +176,7 @@ static LogicalResult importGridSample(ImportedNode &node) {
     return node.error() << "mode '" << mode << "' with padding '" << padding
                         << "' is not known";
   Sampler sampler(node, image, padding, alignCorners);
-  // The last number of the grid goes with the first spatial dimension.
+  // The last coordinate of the grid belongs to the first spatial dimension.
   SmallVector<Value> places, wholes, rests;
   SmallVector<int64_t> target(points.drop_back());
   for (size_t dim = 0; dim < spatial; ++dim) {
@@ -238,7 +238,7 @@ static LogicalResult importGridSample(ImportedNode &node) {
 // AffineGrid
 //===----------------------------------------------------------------------===//
 
-/// Places of the elements of an extent, from -1 to 1.
+/// The coordinates of the elements of a dimension, from -1 to 1.
 static KnownTensor gridLine(ImportedNode &node, int64_t extent,
                             bool alignCorners) {
   KnownTensor line{node.graph.floatType, {extent}, {}, {}};
@@ -251,7 +251,7 @@ static KnownTensor gridLine(ImportedNode &node, int64_t extent,
 }
 
 /// The points of a regular grid times the matrices, as sums of products of
-/// elements: a matrix product would round the places to 16 bit.
+/// elements: a matrix product would round the coordinates to 16 bit.
 static LogicalResult importAffineGrid(ImportedNode &node) {
   Value theta = node.floatInput(0);
   SmallVector<int64_t> size = node.knownInts(1);
@@ -267,7 +267,8 @@ static LogicalResult importAffineGrid(ImportedNode &node) {
   llvm::Expected<int64_t> count = countElements(extents);
   if (!count)
     return node.graph.report(count.takeError(), node.loc, "the grid");
-  // What goes with one coordinate of a point, for each of the result.
+  // The factors of one coordinate of a point, for each coordinate of the
+  // result.
   SmallVector<int64_t> factorShape(spatial + 2, 1);
   factorShape.front() = size[0];
   factorShape.back() = spatial;
@@ -275,7 +276,7 @@ static LogicalResult importAffineGrid(ImportedNode &node) {
     return node.reshape(node.part(theta, 2, coordinate, 1), factorShape);
   };
   Value sum = factor(spatial);
-  // The first number is that of the last dimension.
+  // The first coordinate is that of the last dimension.
   for (int64_t coordinate = 0; coordinate < spatial; ++coordinate) {
     int64_t dim = spatial - 1 - coordinate;
     if (node.failed() || !node.fitsConstant({extents[dim]}))

@@ -1,7 +1,7 @@
 //===- LinearAttention.cpp - Import of attention with a state -------------===//
 //
-// LinearAttention and the convolution that goes before it. Steps of time are
-// written out, as those of recurrent nets.
+// LinearAttention and the convolution that precedes it. Time steps are
+// unrolled, like those of recurrent ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -14,8 +14,8 @@ using namespace mpc;
 
 namespace {
 
-/// LinearAttention: a state [batch, heads, depth, width] that each step adds
-/// to.
+/// LinearAttention: a state [batch, heads, depth, width] that each step
+/// updates.
 class StateAttention {
 public:
   explicit StateAttention(ImportedNode &node) : node(node) {}
@@ -44,7 +44,7 @@ private:
 
 bool StateAttention::readRule() {
   std::string rule = node.stringAttr("update_rule", "gated_delta");
-  // How others walk through the steps.
+  // Only a hint for other implementations.
   node.intAttr("chunk_size", 64);
   isGated = rule == "gated" || rule == "gated_delta";
   isDelta = rule == "delta" || rule == "gated_delta";
@@ -60,8 +60,8 @@ bool StateAttention::readRule() {
   return !node.failed();
 }
 
-/// [batch, steps, inner...] flattened behind the steps, as [steps, batch,
-/// inner...].
+/// Turns [batch, steps, inner...], flattened after the steps, into [steps,
+/// batch, inner...].
 Value StateAttention::unpack(unsigned index, Value packed,
                              ArrayRef<int64_t> inner) {
   if (!packed)
@@ -78,7 +78,7 @@ Value StateAttention::unpack(unsigned index, Value packed,
   return node.transpose(node.reshape(packed, shape), order);
 }
 
-/// The last extent; 0 of a number, which unpack refuses.
+/// The last extent; 0 for rank 0, which unpack rejects.
 static int64_t lastOf(Value value) {
   return shapeOf(value).empty() ? 0 : shapeOf(value).back();
 }
@@ -128,7 +128,7 @@ bool StateAttention::read() {
   return !node.failed();
 }
 
-/// What belongs to a step.
+/// The values of one step.
 Value StateAttention::at(Value all, int64_t step) {
   Value own = node.part(all, 0, step, 1);
   return own ? node.reshape(own, shapeOf(own).drop_front()) : own;
@@ -140,7 +140,7 @@ Value StateAttention::step(Value state, int64_t i) {
   if (state && isGated)
     state = mul(at(decay, i), state);
   if (isDelta) {
-    // What the state holds under the key is replaced, not added to.
+    // The value that the state holds for the key is replaced, not added to.
     if (state)
       newValue = node.emit<train::SubOp>(
           {newValue, node.emit<train::MatmulOp>({newKey, state},
@@ -188,7 +188,7 @@ static LogicalResult importLinearAttention(ImportedNode &node) {
   return attention.read() ? attention.run() : failure();
 }
 
-/// A depthwise convolution over what came before: a sum of shifted products.
+/// A causal depthwise convolution: a sum of shifted products.
 static LogicalResult importCausalConv(ImportedNode &node) {
   Value input = node.floatInput(0), weight = node.floatInput(1);
   std::string activation = node.stringAttr("activation", "none");

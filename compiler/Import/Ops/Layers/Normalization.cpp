@@ -6,7 +6,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Repeats a scale or bias to the normalized shape, if it must be.
+/// Broadcasts a scale or bias to the normalized shape, if necessary.
 static Value broadcastTo(ImportedNode &node, Value value,
                          ArrayRef<int64_t> shape, StringRef what) {
   if (node.failed() || shapeOf(value) == shape)
@@ -26,8 +26,8 @@ static Value broadcastTo(ImportedNode &node, Value value,
   return node.emitAs<train::BroadcastToOp>(type.clone(shape), value);
 }
 
-/// A statistic of the dimensions before `axis`. ONNX keeps the others, of one
-/// element.
+/// Removes the dimensions from `axis` on from a statistic; ONNX keeps them with
+/// extent 1.
 static Value withoutOnes(ImportedNode &node, Value statistic,
                          ArrayRef<int64_t> shape, int64_t axis) {
   if (node.failed())
@@ -40,7 +40,7 @@ static Value withoutOnes(ImportedNode &node, Value statistic,
   return nullptr;
 }
 
-/// The same the other way around.
+/// The inverse: adds dimensions of extent 1.
 static Value withOnes(ImportedNode &node, Value statistic, int64_t rank) {
   SmallVector<int64_t> shape(shapeOf(statistic));
   shape.resize(rank, 1);
@@ -75,7 +75,7 @@ static LogicalResult importLayerNorm(ImportedNode &node) {
   return success();
 }
 
-/// Sets what outputs are used to the results of an op.
+/// Sets the used outputs to the results of an op.
 static LogicalResult setResults(ImportedNode &node, Operation *op) {
   if (!op)
     return failure();
@@ -85,7 +85,8 @@ static LogicalResult setResults(ImportedNode &node, Operation *op) {
   return success();
 }
 
-/// dY, X, the scale and the statistics of the forward op, one of RMS norm.
+/// Inputs dY, X, the scale and the statistics of the forward op (one for RMS
+/// norm).
 template <typename OpTy, unsigned numStatistics>
 static LogicalResult importRowNormGrad(ImportedNode &node) {
   SmallVector<Value> operands;
@@ -93,7 +94,7 @@ static LogicalResult importRowNormGrad(ImportedNode &node) {
     operands.push_back(node.floatInput(i));
   int64_t axis = node.intAttr("axis", -1);
   for (StringRef ofForward : {"epsilon", "stash_type"})
-    node.hasAttr(ofForward); // The statistics are here.
+    node.hasAttr(ofForward); // Not needed: the statistics are inputs.
   if (node.failed())
     return failure();
   ArrayRef<int64_t> shape = shapeOf(operands[1]);
@@ -130,8 +131,8 @@ static LogicalResult importRmsNorm(ImportedNode &node) {
       1, withOnes(node, op->getResult(1), shapeOf(input).size()));
 }
 
-/// Imports a norm that keeps no statistics: those of the batch, in training
-/// form, or what the model has computed; written out.
+/// Imports a norm without running statistics as elementary ops: with statistics
+/// of the batch in training form, or with statistics that the model computes.
 static LogicalResult importNormOfData(ImportedNode &node, bool isTraining,
                                       double epsilon) {
   Value input = node.floatInput(0);
@@ -162,8 +163,8 @@ static LogicalResult importNormOfData(ImportedNode &node, bool isTraining,
   return node.setOutput(0, node.emit<train::AddOp>({scaled, channels(2)}));
 }
 
-/// In a step of the model's own: what the file says. The running statistics are
-/// values like others, and so is what becomes of them.
+/// Imports a norm of an own step exactly as in the file. Running statistics and
+/// their new values are ordinary values.
 static LogicalResult importExactNorm(ImportedNode &node, bool isTraining,
                                      double epsilon, double momentum) {
   SmallVector<Value> operands;
@@ -198,7 +199,8 @@ static LogicalResult importExactNorm(ImportedNode &node, bool isTraining,
   for (unsigned i : {1, 2})
     node.refuseOutput(i, "is used, but the op normalizes by the running "
                          "statistics without changing them");
-  // As an op its statistics would be taken for states that training moves.
+  // The statistics of a batch_norm op would be treated as states that training
+  // updates.
   if (isExact && !(frozen(operands[3]) && frozen(operands[4])))
     return importNormOfData(node, /*isTraining=*/false, epsilon);
   return node.setOutput(
@@ -206,9 +208,9 @@ static LogicalResult importExactNorm(ImportedNode &node, bool isTraining,
              operands, {eps, node.f32("momentum", momentum), axis}));
 }
 
-/// Inference form, whatever the model's mode: training brings its own form, and
-/// the running statistics it updates are the states themselves. Frozen ones are
-/// constants.
+/// Imports the inference form in any mode: training replaces it with its own
+/// form, and updates the states of the running statistics. Frozen statistics
+/// are constants.
 static LogicalResult importBatchNorm(ImportedNode &node) {
   Value input = node.floatInput(0), scale = node.floatInput(1);
   Value bias = node.floatInput(2);
@@ -248,8 +250,8 @@ static LogicalResult importBatchNorm(ImportedNode &node) {
                                         node.i64("axis", 1)}));
 }
 
-/// X, scale, bias and the running statistics, which become output 1 and 2; what
-/// the gradient is computed from is output 3 and 4.
+/// Inputs X, scale, bias and the running statistics, whose new values are
+/// outputs 1 and 2; outputs 3 and 4 are the statistics for the gradient.
 static LogicalResult importBatchNormInternal(ImportedNode &node) {
   SmallVector<Value> inputs;
   for (unsigned i = 0; i < 3; ++i)
@@ -288,18 +290,19 @@ static LogicalResult importBatchNormInternal(ImportedNode &node) {
   return success();
 }
 
-/// dY, X, the scale, the mean of the batch and its inverse deviation.
+/// Inputs dY, X, the scale, the mean of the batch and its inverse standard
+/// deviation.
 static LogicalResult importBatchNormGrad(ImportedNode &node) {
   SmallVector<Value> operands;
   for (unsigned i = 0; i < 5; ++i)
     operands.push_back(node.floatInput(i));
   for (StringRef ofForward : {"epsilon", "momentum", "training_mode"})
-    node.hasAttr(ofForward); // The statistics are here.
+    node.hasAttr(ofForward); // Not needed: the statistics are inputs.
   return setResults(
       node, node.emitOp<train::BatchNormGradOp>(operands, node.i64("axis", 1)));
 }
 
-/// Rows of `value`, which parts into `rows`, with mean 0 and variance 1.
+/// Splits `value` into `rows` and normalizes each to mean 0 and variance 1.
 static Value standardize(ImportedNode &node, Value value,
                          ArrayRef<int64_t> rows, double epsilon) {
   int64_t length = ShapedType::getNumElements(shapeOf(value)) /
@@ -317,8 +320,8 @@ static Value standardize(ImportedNode &node, Value value,
   return node.reshape(result, shapeOf(value));
 }
 
-/// scale value + bias, both of one number for each channel or for each group of
-/// neighbouring channels.
+/// scale value + bias, where scale and bias have one number per channel or per
+/// group of adjacent channels.
 static Value scaleChannels(ImportedNode &node, Value value, Value scale,
                            Value bias) {
   SmallVector<int64_t> shape(shapeOf(value)), parted, ones;
@@ -333,7 +336,7 @@ static Value scaleChannels(ImportedNode &node, Value value, Value scale,
   return node.reshape(value, shape);
 }
 
-/// Checks the scale and bias of `count` numbers each.
+/// Checks that scale and bias have `count` numbers each.
 static bool haveCount(ImportedNode &node, Value input, Value scale, Value bias,
                       int64_t count) {
   if (node.failed())
@@ -360,7 +363,7 @@ static LogicalResult importInstanceNorm(ImportedNode &node) {
                         rows ? scaleChannels(node, rows, scale, bias) : rows);
 }
 
-/// Until opset 21 scale and bias have one number for each group.
+/// Before opset 21 scale and bias have one number per group.
 static LogicalResult importGroupNorm(ImportedNode &node) {
   Value input = node.floatInput(0), scale = node.floatInput(1);
   Value bias = node.floatInput(2);
@@ -411,7 +414,7 @@ static LogicalResult importLrn(ImportedNode &node) {
       0, node.emit<train::DivOp>({input, emitPower(node, base, beta)}));
 }
 
-/// x divided by its norm along an axis; 0 where that is 0.
+/// x divided by its norm along an axis; 0 where the norm is 0.
 static LogicalResult importLpNorm(ImportedNode &node) {
   Value input = node.floatInput(0);
   int64_t axis = node.intAttr("axis", -1), p = node.intAttr("p", 2);
@@ -431,7 +434,7 @@ static LogicalResult importLpNorm(ImportedNode &node) {
   return node.setOutput(0, node.emit<train::DivOp>({input, norm}));
 }
 
-/// (x - mean) / (deviation + 1e-9), as ONNX writes the op out.
+/// (x - mean) / (deviation + 1e-9), as in ONNX's definition.
 static LogicalResult importMeanVariance(ImportedNode &node) {
   Value input = node.floatInput(0);
   SmallVector<int64_t> axes =

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// The window that all kinds of pooling have.
+/// Reads the window of any kind of pooling.
 static std::optional<Window> readPool(ImportedNode &node, Value input) {
   auto kernel = node.intsAttr("kernel_shape");
   if (node.failed())
@@ -43,7 +43,7 @@ static SmallVector<NamedAttribute> windowAttributes(ImportedNode &node,
           node.i64s("pads_end", window.padsEnd)};
 }
 
-/// Positions of the window.
+/// The number of positions of the window per dimension.
 static SmallVector<int64_t> positionsOf(const Window &window,
                                         ArrayRef<int64_t> image) {
   SmallVector<int64_t> positions;
@@ -56,14 +56,15 @@ static SmallVector<int64_t> positionsOf(const Window &window,
   return positions;
 }
 
-/// Kernels have windows of up to 255 elements in up to two dimensions, each of
-/// which covers part of the image.
+/// The catalog's kernels support windows of up to 255 elements in up to two
+/// dimensions; each window must cover part of the image.
 static bool hasKernel(const Window &window, ArrayRef<int64_t> image) {
   if (image.size() > 4 || product(window.kernel) > 255)
     return false;
   for (size_t i = 0; i < window.kernel.size(); ++i) {
     int64_t span = (window.kernel[i] - 1) * window.dilations[i] + 1;
-    // Less dilated windows on no less than they span are never empty.
+    // Windows without dilation, or on images no smaller than their span, are
+    // never empty.
     if (std::max(window.padsBegin[i], window.padsEnd[i]) >= span ||
         (window.dilations[i] > 1 && image[2 + i] < span))
       return false;
@@ -71,7 +72,7 @@ static bool hasKernel(const Window &window, ArrayRef<int64_t> image) {
   return true;
 }
 
-/// The elements of each position: [N, C, elements, positions].
+/// The elements of each window: [N, C, elements, positions].
 static Value unfold(ImportedNode &node, Value input, const Window &window,
                     double padding) {
   SmallVector<NamedAttribute> attributes = windowAttributes(node, window);
@@ -86,8 +87,8 @@ static Value unfold(ImportedNode &node, Value input, const Window &window,
                                 product(shape.take_back(spatial))});
 }
 
-/// Where the elements of the windows stand on the image (-1: nowhere), row by
-/// row or, with `columnMajor`, column by column: [elements, positions].
+/// The positions of the windows' elements on the image (-1 for padding), in
+/// row-major or, with `columnMajor`, column-major order: [elements, positions].
 static std::vector<int64_t> placesOf(const Window &window,
                                      ArrayRef<int64_t> image,
                                      ArrayRef<int64_t> positions,
@@ -117,8 +118,9 @@ static std::vector<int64_t> placesOf(const Window &window,
   return places;
 }
 
-/// Output 1: where in the whole input the elements of windows stand that
-/// `first` names, row by row or, with `columnMajor`, column by column.
+/// Sets output 1: the positions in the whole input of the elements of windows
+/// that `first` selects, in row-major or, with `columnMajor`, column-major
+/// order.
 static LogicalResult setIndices(ImportedNode &node, Value first,
                                 const Window &window, ArrayRef<int64_t> image,
                                 bool columnMajor) {
@@ -132,7 +134,7 @@ static LogicalResult setIndices(ImportedNode &node, Value first,
   first = node.reshape(first, {channels, count});
   Value places = node.integers(placesOf(window, image, positions, columnMajor),
                                taps * count);
-  // The position of element `first` of the window: rows are positions.
+  // The index of element `first` of a window in a table whose rows are windows.
   Value which = node.integerOp(
       train::IntegerOperation::Add,
       node.integerOp(train::IntegerOperation::Mul, first,
@@ -147,8 +149,8 @@ static LogicalResult setIndices(ImportedNode &node, Value first,
   return node.setOutput(1, node.reshape(index, shape));
 }
 
-/// The largest element of any window, and with `wantsIndices` where in the
-/// whole input it stands. The gradient goes to the first of equals.
+/// The largest element of each window and, if output 1 is used, its position in
+/// the whole input. The gradient goes to the first of equal elements.
 static LogicalResult poolByUnfolding(ImportedNode &node, Value input,
                                      const Window &window, bool columnMajor) {
   SmallVector<int64_t> image(shapeOf(input));
@@ -163,7 +165,8 @@ static LogicalResult poolByUnfolding(ImportedNode &node, Value input,
   SmallVector<int64_t> shape = {image[0], image[1]};
   llvm::append_range(shape, positions);
   first = node.reshape(first, {channels, count});
-  // [channel, element, position]: positions move, and channels do.
+  // A table [channel, element, position]: channels and positions come from the
+  // result's position.
   Value taken = node.emit<train::FlatIndexOp>(
       node.reshape(first, {channels, 1, count}),
       {node.i64s("axes", 1), node.i64s("extents", {channels, taps, count})});
@@ -191,7 +194,7 @@ static LogicalResult importMaxPool(ImportedNode &node) {
     return failure();
   if (!node.isOutputUsed(1))
     return success();
-  // The kernel counts in bytes without a sign.
+  // The kernel's indices are unsigned bytes.
   Value first =
       node.castTo(pool->getResult(1), node.graph.builder.getI64Type());
   first = node.integerOp(train::IntegerOperation::And, first,
@@ -203,13 +206,13 @@ static LogicalResult importMaxPool(ImportedNode &node) {
 // MaxPoolGrad
 //===----------------------------------------------------------------------===//
 
-/// The pooling that our import of MaxPool computes these indices by; null if
-/// they are others. All that it emits has the location of its node.
+/// The pooling op from which the import of MaxPool computed these indices; null
+/// for other indices. All ops of the import have the location of its node.
 static train::MaxPoolOp poolOf(Value indices) {
   while (Operation *op = indices.getDefiningOp()) {
     if (auto pool = dyn_cast<train::MaxPoolOp>(op))
       return pool;
-    // The second operand tells which element of the table of places is read.
+    // The second operand selects elements of the table of places.
     bool isTable = isa<train::GatherOp>(op);
     if (!isTable && !isa<train::ReshapeOp, train::IntegerOp, train::CastOp>(op))
       return nullptr;
@@ -221,8 +224,8 @@ static train::MaxPoolOp poolOf(Value indices) {
   return nullptr;
 }
 
-/// dY, and where in X the largest element of each window stands. Whose gradient
-/// it is by kernel goes there by kernel.
+/// Inputs dY and the positions in X of the largest elements of windows. If the
+/// forward op is a kernel, so is the gradient.
 static LogicalResult importMaxPoolGrad(ImportedNode &node) {
   Value grad = node.floatInput(0), indices = node.intInput(1);
   bool columnMajor = node.boolAttr("storage_order", false);
@@ -254,7 +257,7 @@ static LogicalResult importMaxPoolGrad(ImportedNode &node) {
       node.i64("rows", size));
   if (!columnMajor)
     return node.setOutput(0, node.reshape(sums, image));
-  // Columns first: the spatial dimensions stand in reverse order.
+  // Column-major: the spatial dimensions are in reverse order.
   SmallVector<int64_t> stored(image), permutation = {0, 1};
   std::reverse(stored.begin() + 2, stored.end());
   for (int64_t dim = image.size() - 1; dim >= 2; --dim)
@@ -306,7 +309,8 @@ static Value averagePool(ImportedNode &node, Value input) {
     attributes.push_back(node.flag("count_include_pad"));
   if (hasKernel(*window, image) && !(includePad && window->dimWithCeil))
     return node.emit<train::AveragePoolOp>(input, attributes);
-  // What counts lies on the image, or between the pads of the model.
+  // Elements count if they lie on the image or, with `includePad`, in the
+  // model's pads.
   auto divisor = [&](size_t dim, int64_t at) {
     int64_t low = includePad ? -window->padsBegin[dim] : 0;
     int64_t high =
@@ -326,7 +330,7 @@ static LogicalResult importAveragePool(ImportedNode &node) {
   return node.setOutput(0, averagePool(node, node.floatInput(0)));
 }
 
-/// dY alone, with the attributes of the pooling.
+/// The only input is dY; attributes are those of the pooling.
 static LogicalResult importAveragePoolGrad(ImportedNode &node) {
   Value grad = node.floatInput(0);
   if (node.failed())
@@ -359,7 +363,8 @@ static LogicalResult importLpPool(ImportedNode &node) {
                         }));
 }
 
-/// All spatial dimensions as one, and the shape of what is left.
+/// Flattens all spatial dimensions, and computes the shape of a reduction over
+/// them.
 static Value flattenImage(ImportedNode &node, Value input,
                           SmallVectorImpl<int64_t> &kept) {
   if (node.failed())
@@ -386,7 +391,7 @@ static LogicalResult importGlobalLpPool(ImportedNode &node) {
   return node.setOutput(0, node.reshape(result, kept));
 }
 
-/// The gradient goes to the first of equals, as in MaxPool.
+/// The gradient goes to the first of equal elements, as in MaxPool.
 static LogicalResult importGlobalMaxPool(ImportedNode &node) {
   Value input = node.floatInput(0);
   SmallVector<int64_t> kept;

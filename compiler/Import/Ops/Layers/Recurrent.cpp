@@ -1,7 +1,7 @@
 //===- Recurrent.cpp - Import of LSTM, GRU and RNN ------------------------===//
 //
-// Steps of time are written out. What does not depend on the state, the product
-// of all inputs with the weights, is one product for all steps.
+// Time steps are unrolled. The product of inputs and weights, which does not
+// depend on the state, is one product for all steps.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,22 +12,23 @@ using namespace mpc;
 
 namespace {
 
-/// Most steps that are written out.
+/// Maximum number of unrolled steps.
 constexpr int64_t kMaxSteps = 4096;
 
-/// What recurrent ops share: their geometry, and slices of their weights.
+/// The common part of recurrent ops: their geometry, and slices of their
+/// weights.
 class Recurrent {
 public:
-  /// `gates`: parts of the weights' rows.
+  /// `gates` is the number of parts of the weights' rows.
   Recurrent(ImportedNode &node, int64_t gates) : node(node), gates(gates) {}
 
-  /// Reads inputs and attributes. `peepholes` is the input that holds them, of
-  /// an LSTM.
+  /// Reads inputs and attributes. `peepholes` is the input with the peepholes
+  /// of an LSTM.
   bool read(ArrayRef<StringRef> activations);
 
-  /// Runs `step` in both directions and sets the outputs. It gets what the
-  /// input gives to the gates, [N, gates * H], and the states, and returns the
-  /// new ones.
+  /// Runs `step` in both directions and sets the outputs. It gets the
+  /// contribution of the input to the gates, [N, gates * H], and the states,
+  /// and returns the new states.
   using Step = llvm::function_ref<SmallVector<Value>(
       int64_t direction, Value input, ArrayRef<Value> states)>;
   LogicalResult run(unsigned numStates, Step step);
@@ -42,17 +43,17 @@ public:
   }
   /// `state` times the rows of gates [first, first + count) of R.
   Value recur(int64_t direction, Value state, int64_t first, int64_t count);
-  /// The bias that goes with R, of one gate.
+  /// The bias of one gate that belongs to R.
   Value recurrentBias(int64_t direction, int64_t gate);
   Value activate(int64_t direction, unsigned which, Value value);
-  /// Limited to [-clip, clip], if there is a limit.
+  /// Clamps to [-clip, clip], if there is a limit.
   Value clipped(Value value);
 
   ImportedNode &node;
   const int64_t gates;
   int64_t hidden = 0;
   int64_t directions = 1;
-  bool addsRecurrentBias = true; ///< To what the input gives.
+  bool addsRecurrentBias = true; ///< To the input's contribution.
 
 private:
   Value directionOf(Value value, int64_t direction);
@@ -70,7 +71,7 @@ private:
 
 } // namespace
 
-/// What belongs to a direction, without that dimension.
+/// The part of a value for one direction, without that dimension.
 Value Recurrent::directionOf(Value value, int64_t direction) {
   Value own = node.part(value, 0, direction, 1);
   return own ? node.reshape(own, shapeOf(own).drop_front()) : own;
@@ -142,7 +143,7 @@ bool Recurrent::read(ArrayRef<StringRef> activations) {
   return true;
 }
 
-/// What the input gives to the gates at all steps, [T, N, gates * H].
+/// The contribution of the input to the gates at all steps, [T, N, gates * H].
 Value Recurrent::inputGates(int64_t direction) {
   int64_t features = shapeOf(sequence)[2];
   Value rows = node.reshape(sequence, {steps * batch, features});
@@ -210,7 +211,7 @@ Value Recurrent::activate(int64_t direction, unsigned which, Value value) {
   return nullptr;
 }
 
-/// Input 5 and those after it, [directions, N, H]; else zeros.
+/// Input 5 + `index`, [directions, N, H]; zeros if it is missing.
 Value Recurrent::initialState(unsigned index, int64_t direction) {
   if (!node.hasInput(5 + index))
     return node.broadcast(node.scalar(0), {batch, hidden});
@@ -243,7 +244,7 @@ LogicalResult Recurrent::run(unsigned numStates, Step step) {
       SmallVector<Value> next = step(direction, input, states);
       Value shown = next.empty() ? Value() : next[0];
       if (lengths && shown) {
-        // A sequence that has ended keeps its state, and shows zeros.
+        // A sequence that has ended keeps its state and outputs zeros.
         Value runs = node.compare(node.numberLike(lengths, time), lengths,
                                   train::Comparison::Less);
         runs = node.reshape(runs, {batch, 1});
@@ -301,7 +302,7 @@ static LogicalResult importRnn(ImportedNode &node) {
                 });
 }
 
-/// Gates z (update), r (reset) and the candidate.
+/// GRU with the gates z (update), r (reset) and the candidate.
 static LogicalResult importGru(ImportedNode &node) {
   Recurrent op(node, 3);
   bool afterProduct = node.boolAttr("linear_before_reset", false);
@@ -338,7 +339,7 @@ static LogicalResult importGru(ImportedNode &node) {
       });
 }
 
-/// Gates i, o, f and the candidate; peepholes look at the cell.
+/// LSTM with the gates i, o, f and the candidate; peepholes read the cell.
 static LogicalResult importLstm(ImportedNode &node) {
   Recurrent op(node, 4);
   bool couples = node.boolAttr("input_forget", false);

@@ -1,7 +1,7 @@
 //===- RoiAlign.cpp - Import of RoiAlign ----------------------------------===//
 //
-// Each bin of a region is an average over samples between pixels, or what ONNX
-// calls their maximum: the greatest of the weighted pixels.
+// Each bin of a region is an average over samples between pixels, or ONNX's
+// maximum: the largest of the weighted pixels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -13,8 +13,8 @@ using train::Comparison;
 
 namespace {
 
-/// Along one dimension of the image: the pixels before and behind the samples
-/// of all regions [regions, samples], and the weights of both.
+/// The samples of all regions along one dimension of the image: the pixels
+/// before and after each sample [regions, samples], and the weights of both.
 struct Samples {
   Value before, behind;             ///< i64
   Value beforeWeight, behindWeight; ///< 0 for samples outside of the image.
@@ -165,7 +165,7 @@ LogicalResult RoiAligner::run() {
     return failure();
   table = node.reshape(node.transpose(image, {0, 2, 3, 1}),
                        {extents[0] * extents[1] * extents[2], channels});
-  // As in PyTorch, where the pixels are moves no region.
+  // As in PyTorch, regions get no gradient.
   regions = node.emit<train::StopGradientOp>(regions);
   Samples rows = samplesOf(0), columns = samplesOf(1);
   if (node.failed())

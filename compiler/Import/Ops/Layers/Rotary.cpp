@@ -7,13 +7,14 @@ using namespace mpc;
 
 namespace {
 
-/// The two parts of each head that turn together, and how they join again.
+/// Splits each head into the two parts that are rotated together, and joins
+/// them again.
 class Turning {
 public:
   Turning(ImportedNode &node, bool isInterleaved)
       : node(node), isInterleaved(isInterleaved) {}
 
-  /// Numbers 2 i and 2 i + 1, or i and i + half, of the last dimension.
+  /// Elements 2 i and 2 i + 1, or i and i + half, of the last dimension.
   std::pair<Value, Value> part(Value value) {
     SmallVector<int64_t> shape(shapeOf(value));
     int64_t last = shape.size() - 1, half = shape[last] / 2;

@@ -9,7 +9,7 @@ using namespace mpc;
 
 constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max();
 
-/// Verifiers of pooling look at every position of the window.
+/// Maximum number of positions of a window: verifiers of pooling visit each.
 constexpr int64_t kMaxPositions = int64_t(1) << 24;
 
 /// Reads a list of `count` integers of at least `low`, all `defaultValue` if it
@@ -110,13 +110,13 @@ std::optional<Window> mpc::readWindow(ImportedNode &node, Value input,
                         << i << ", which is not supported";
       return std::nullopt;
     }
-    // A window that would begin behind the image does not count.
+    // A window that would begin after the image does not count.
     int64_t next = (room / window.strides[i] + 1) * window.strides[i];
     bool hasNext = room % window.strides[i] != 0 &&
                    next < extents[i] + window.padsBegin[i];
     if (!ceilMode || !hasNext)
       continue;
-    // It begins inside, so that less than a window of padding makes it fit.
+    // It begins inside of the image, so less than a window of padding suffices.
     window.padsEnd[i] = next + span - extents[i] - window.padsBegin[i];
     window.dimWithCeil = i;
   }

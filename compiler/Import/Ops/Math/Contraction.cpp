@@ -43,7 +43,7 @@ static LogicalResult importGemm(ImportedNode &node) {
   return node.setOutput(0, gemm(node));
 }
 
-/// A Gemm and what ONNX Runtime found behind it.
+/// A Gemm and an activation that ONNX Runtime fused with it.
 static LogicalResult importFusedGemm(ImportedNode &node) {
   std::string activation = node.stringAttr("activation", "");
   double alpha = node.floatAttr("activation_alpha", 0.01);
@@ -65,7 +65,8 @@ static LogicalResult importFusedGemm(ImportedNode &node) {
   return node.setOutput(0, result);
 }
 
-/// Vectors become matrices for the product; their dimension goes afterwards.
+/// Vectors become matrices for the product; their extra dimension is removed
+/// afterwards.
 static LogicalResult importMatMul(ImportedNode &node) {
   Value lhs = node.floatInput(0), rhs = node.floatInput(1);
   if (node.failed())

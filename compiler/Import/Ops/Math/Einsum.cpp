@@ -7,8 +7,8 @@ using namespace mpc;
 
 namespace {
 
-/// A letter of the equation, or a dimension that an ellipsis stands for: the
-/// one that is `label - kEllipsis` dimensions before its end.
+/// A letter of the equation, or a dimension of the ellipsis: the one
+/// `label - kEllipsis` dimensions before its end.
 using Label = int;
 constexpr Label kEllipsis = 256;
 using Labels = SmallVector<Label>;
@@ -50,7 +50,7 @@ static bool has(const Labels &labels, Label label) {
   return llvm::is_contained(labels, label);
 }
 
-/// The labels of an operand; an ellipsis takes what the letters leave.
+/// The labels of an operand; an ellipsis takes the dimensions without letters.
 bool Einsum::expand(StringRef text, size_t rank, Labels &labels) {
   size_t letters = llvm::count_if(text, [](char c) { return c != '.'; });
   bool hasEllipsis = text.contains("...");
@@ -75,7 +75,7 @@ bool Einsum::parse(StringRef text) {
   inputs.split(parts, ',');
   if (parts.size() != node.numInputs())
     return false;
-  size_t most = 0; // Dimensions of the longest ellipsis.
+  size_t most = 0; // The number of dimensions of the longest ellipsis.
   for (auto [i, part] : llvm::enumerate(parts)) {
     Term term{node.floatInput(i), {}};
     if (node.failed() || !expand(part, shapeOf(term.value).size(), term.labels))
@@ -90,7 +90,7 @@ bool Einsum::parse(StringRef text) {
     return expand(outputs, letters + (outputs.contains("...") ? most : 0),
                   output);
   }
-  // What stands in one place, in the order of the alphabet.
+  // The implicit output has the letters that occur once, in alphabetical order.
   for (size_t left = most; left > 0; --left)
     output.push_back(kEllipsis + int(left));
   for (Label letter = 0; letter < kEllipsis; ++letter) {
@@ -103,7 +103,7 @@ bool Einsum::parse(StringRef text) {
   return true;
 }
 
-/// A label that an operand has twice means its diagonal.
+/// Takes the diagonal if an operand has a label twice.
 void Einsum::takeDiagonals(Term &term) {
   for (size_t i = 0; i < term.labels.size() && !node.failed(); ++i) {
     auto *other = std::find(term.labels.begin() + i + 1, term.labels.end(),
@@ -135,7 +135,7 @@ void Einsum::takeDiagonals(Term &term) {
   }
 }
 
-/// Adds up what nobody asks for.
+/// Sums over the labels that are not kept.
 void Einsum::sumOut(Term &term, const Labels &kept) {
   SmallVector<int64_t> axes;
   Labels left;
@@ -151,7 +151,8 @@ void Einsum::sumOut(Term &term, const Labels &kept) {
   term.labels = left;
 }
 
-/// The operand with the dimensions in this order; those it lacks have extent 1.
+/// The operand with its dimensions in this order; missing dimensions get extent
+/// 1.
 Value Einsum::arrange(const Term &term, const Labels &order) {
   SmallVector<int64_t> permutation, shape;
   if (node.failed())
@@ -191,7 +192,7 @@ Term Einsum::product(Term lhs, Term rhs, const Labels &kept) {
     return {node.emit<train::MulOp>({arrange(lhs, all), arrange(rhs, all)}),
             all};
 
-  // A product of matrices: batch x left x summed, batch x summed x right.
+  // A batched matrix product: batch x left x summed, batch x summed x right.
   auto extentsOf = [&](const Labels &labels) {
     SmallVector<int64_t> extents;
     for (Label label : labels) {
@@ -236,7 +237,8 @@ LogicalResult Einsum::run() {
     return failure();
   if (!parse(letters))
     return fail("does not name the dimensions of the inputs");
-  // One letter, one extent, or 1 where an ellipsis broadcasts.
+  // Each letter has one extent; a dimension of an ellipsis may be 1, to
+  // broadcast.
   llvm::DenseMap<Label, int64_t> extents;
   for (const Term &term : terms)
     for (auto [label, extent] :

@@ -36,7 +36,7 @@ static LogicalResult importBinary(ImportedNode &node) {
   return node.setOutput(0, arithmetic<OpTy, kind>(node, lhs, rhs));
 }
 
-/// -x, also of integers.
+/// -x, also for integers.
 static LogicalResult importNeg(ImportedNode &node) {
   Value input = node.numberInput(0);
   if (!input || isFloat(input))
@@ -45,8 +45,8 @@ static LogicalResult importNeg(ImportedNode &node) {
                                           node.numberLike(input, 0), input));
 }
 
-/// The rest of a division: with the sign of the divisor, or with `fmod` that of
-/// the dividend, as floats need it.
+/// The remainder of a division: with the sign of the divisor, or with `fmod`,
+/// which floats require, with that of the dividend.
 static LogicalResult importMod(ImportedNode &node) {
   using train::IntegerOperation;
   Value lhs = node.numberInput(0), rhs = node.numberInput(1);
@@ -59,7 +59,7 @@ static LogicalResult importMod(ImportedNode &node) {
                           lhs, rhs));
   Value quotient = node.emit<train::DivOp>({lhs, rhs});
   Value whole = node.emit<train::FloorOp>(quotient);
-  if (fmod) { // Toward zero.
+  if (fmod) { // Rounds toward zero.
     Value isBelow =
         node.compare(quotient, node.scalar(0), train::Comparison::Less);
     whole = node.emit<train::SelectOp>(
@@ -67,8 +67,8 @@ static LogicalResult importMod(ImportedNode &node) {
   }
   Value rest =
       node.emit<train::SubOp>({lhs, node.emit<train::MulOp>({whole, rhs})});
-  // For an infinite divisor the number itself is the rest, or the divisor that
-  // has the sign asked for.
+  // For an infinite divisor the remainder is the number itself, or the divisor
+  // if that has the required sign.
   constexpr double infinity = std::numeric_limits<double>::infinity();
   Value isWide = node.compare(node.emit<train::AbsOp>(rhs),
                               node.scalar(infinity), train::Comparison::Equal);
@@ -111,20 +111,20 @@ namespace {
 
 struct CastTarget {
   Type type;
-  FloatType narrow;  ///< Null unless the model rounds.
+  FloatType narrow;  ///< Null unless the cast rounds to 16 bit.
   int64_t low, high; ///< Range of integers with fewer than 32 bits, else 0.
 };
 
 } // namespace
 
 static std::optional<CastTarget> castTarget(ImportedNode &node) {
-  node.boolAttr("saturate", true); // Concerns 8-bit floats only.
+  node.boolAttr("saturate", true); // Applies only to 8-bit floats.
   if (!node.hasAttr("to"))
     node.error() << "attribute 'to' is missing";
   int64_t dataType = node.failed() ? 0 : node.intAttr("to", 0);
   if (node.failed())
     return std::nullopt;
-  // Short integers are held in 32 bits.
+  // Short integers are stored in 32 bits.
   static constexpr struct {
     int32_t dataType;
     int64_t low, high;
@@ -146,7 +146,7 @@ static std::optional<CastTarget> castTarget(ImportedNode &node) {
   return std::nullopt;
 }
 
-/// Integers as the lowest bits of them give them.
+/// Wraps integers to the range [low, high], like a cast to their lowest bits.
 static Value wrapShort(ImportedNode &node, Value value, int64_t low,
                        int64_t high) {
   using train::IntegerOperation;
@@ -162,8 +162,9 @@ static LogicalResult importCast(ImportedNode &node) {
   Value value = target ? node.input(0) : Value();
   if (!value)
     return failure();
-  // All floats have one type here: to a wider one nothing happens, and to a
-  // narrower one the model rounds, whatever its values are stored in later.
+  // All floats have one type at import: a cast to a wider type is the identity,
+  // and a cast to a narrower type rounds, in whatever type values are stored
+  // later.
   auto [to, narrow, low, high] = *target;
   bool converts = getElementTypeOrSelf(value.getType()) != to;
   if (!converts && !narrow && low == high)
@@ -189,7 +190,7 @@ static LogicalResult importWhere(ImportedNode &node) {
       0, node.emit<train::SelectOp>({condition, onTrue, onFalse}));
 }
 
-/// `order` is of the first two inputs, or of the second and the first.
+/// Compares the first two inputs by `order`, in reverse order if `swapped`.
 template <train::Comparison order, bool swapped = false>
 static LogicalResult importComparison(ImportedNode &node) {
   Value lhs = node.input(0), rhs = node.input(1);
@@ -216,7 +217,7 @@ template <typename OpTy> static LogicalResult importLogic(ImportedNode &node) {
   return node.setOutput(0, node.emit<OpTy>(inputs));
 }
 
-/// NaN alone is not equal to itself.
+/// Only NaN is not equal to itself.
 static LogicalResult importIsNaN(ImportedNode &node) {
   Value input = node.floatInput(0);
   Value isNumber = node.compare(input, input, train::Comparison::Equal);
@@ -238,8 +239,8 @@ static LogicalResult importIsInf(ImportedNode &node) {
                         node.compare(input, wanted, train::Comparison::Equal));
 }
 
-/// Max or Min of floats and a number: PyTorch's exporter writes clamp so, whose
-/// gradient at the bound is not shared.
+/// Max or Min of floats and a number: PyTorch's exporter writes clamp in this
+/// form. Its gradient at the bound is not divided.
 static Value clampByNumber(ImportedNode &node, bool isLow) {
   for (unsigned i : {1u, 0u}) {
     if (node.numInputs() != 2 || !node.isNumber(i) || node.isNumber(1 - i) ||
@@ -257,7 +258,7 @@ static Value clampByNumber(ImportedNode &node, bool isLow) {
   return nullptr;
 }
 
-/// The first two, then what is left.
+/// Combines the first two inputs, then each of the others.
 template <typename OpTy, train::IntegerOperation kind>
 static LogicalResult importExtreme(ImportedNode &node) {
   constexpr bool isLow = std::is_same_v<OpTy, train::MaximumOp>;
@@ -285,7 +286,7 @@ static LogicalResult importMean(ImportedNode &node) {
   return node.setOutput(0, node.emit<train::DivOp>({sum, count}));
 }
 
-/// x above 0, else slope x; so is the derivative at 0.
+/// x above 0, else slope x, also for the derivative at 0.
 static LogicalResult importPRelu(ImportedNode &node) {
   Value input = node.floatInput(0), slope = node.floatInput(1);
   Value zero = node.scalar(0.0);
@@ -347,7 +348,7 @@ static constexpr Rule lessOrEqual = {
     [](Int a, Int b) { return Int(a <= b); },
     /*takesBools=*/false, /*makesBools=*/true};
 
-/// For bools alone, which importers of logical ops make sure of.
+/// For bools only, which the import functions of logical ops check.
 static constexpr Rule both = {nullptr, [](Int a, Int b) { return a & b; },
                               /*takesBools=*/true, /*makesBools=*/true};
 static constexpr Rule either = {nullptr, [](Int a, Int b) { return a | b; },
@@ -357,7 +358,7 @@ static constexpr Rule oneOf = {nullptr, [](Int a, Int b) { return a ^ b; },
 static constexpr Rule inverse = {nullptr, [](Int a, Int) { return 1 - a; },
                                  /*takesBools=*/true, /*makesBools=*/true};
 
-/// As importMod.
+/// Like importMod.
 static constexpr Rule floorRest = {
     [](Float a, Float b) { return a - std::floor(a / b) * b; },
     [](Int a, Int b) {
@@ -409,7 +410,7 @@ static LogicalResult foldCast(ImportedNode &node) {
   return node.setKnown(to);
 }
 
-/// To the type of input 1, whatever that holds. A constant stays one.
+/// Casts to the type of input 1. A constant stays a constant.
 static LogicalResult importCastLike(ImportedNode &node) {
   node.boolAttr("saturate", true);
   node.stringAttr("round_mode", "up");

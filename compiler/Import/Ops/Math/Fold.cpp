@@ -40,7 +40,7 @@ static bool takes(const Rule &rule, const KnownTensor &input) {
   return input.isBool() ? rule.takesBools : rule.ofInts && !logical;
 }
 
-/// What the rule makes of two tensors of one shape.
+/// Applies the rule to two tensors of one shape.
 static KnownTensor combine(const Rule &rule, const KnownTensor &lhs,
                            const KnownTensor &rhs, Type boolType) {
   KnownTensor out{lhs.elementType, lhs.shape, {}, {}};
@@ -66,7 +66,7 @@ LogicalResult mpc::foldBy(const Rule &rule, ImportedNode &node) {
     return failure();
   unsigned count = node.numInputs();
   KnownTensor out, rhs;
-  // One at a time, for there may be many that are large.
+  // Reads one constant at a time, since there may be many large ones.
   for (unsigned i = 0; i < count; ++i) {
     KnownTensor value = node.constant(i);
     if (node.failed())

@@ -13,13 +13,13 @@ template <typename OpTy> static LogicalResult import(ImportedNode &node) {
   return node.setOutput(0, node.emit<OpTy>(node.floatInput(0)));
 }
 
-/// A number of the op: its name in ONNX and there, and what it is if absent.
+/// A float attribute of an op: its name in ONNX and in train, and its default.
 struct Number {
   llvm::StringLiteral from, to;
   double standard;
 };
 
-/// An op with numbers.
+/// Imports an op with float attributes.
 template <typename OpTy>
 static LogicalResult import(ImportedNode &node, ArrayRef<Number> numbers) {
   SmallVector<NamedAttribute> attributes;
@@ -94,7 +94,7 @@ static LogicalResult importCelu(ImportedNode &node) {
   return importElu(node, alpha, 1, alpha);
 }
 
-/// |x| and the sign of x, also of integers.
+/// |x| and the sign of x, also for integers.
 static LogicalResult importAbs(ImportedNode &node) {
   Value input = node.numberInput(0);
   if (node.failed() || isFloat(input))
@@ -133,8 +133,8 @@ static Value extreme(ImportedNode &node, Value lhs, Value rhs, bool larger) {
                 : node.emit<train::MinimumOp>({lhs, rhs});
 }
 
-/// `bound` where the value is beyond it, or where the bound is NaN. At the
-/// bound itself the value has the gradient, as in PyTorch's clamp.
+/// `bound` where the value is beyond it, or where the bound is NaN. Where both
+/// are equal, the value gets the gradient, as in PyTorch's clamp.
 static Value limit(ImportedNode &node, Value value, Value bound, bool isLow) {
   using train::Comparison;
   if (!value || !bound || !isFloat(value))
@@ -147,7 +147,7 @@ static Value limit(ImportedNode &node, Value value, Value bound, bool isLow) {
   return node.emit<train::SelectOp>({isTaken, bound, value});
 }
 
-/// Bounds are inputs; what is computed from data may be learned.
+/// Bounds are inputs; bounds that are computed from data may be trained.
 static LogicalResult importClip(ImportedNode &node) {
   Value input = node.numberInput(0);
   constexpr double infinity = std::numeric_limits<double>::infinity();

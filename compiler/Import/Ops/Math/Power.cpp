@@ -10,7 +10,8 @@ using namespace mlir;
 using namespace mpc;
 using train::Comparison;
 
-/// Numbers of halves up to 32: products and a square root.
+/// True for multiples of 1/2 up to 32, which need only products and a square
+/// root.
 static bool isShort(double exponent) {
   double twice = 2 * std::fabs(exponent);
   return exponent != 0 && twice <= 64 && twice == std::floor(twice);
@@ -26,9 +27,9 @@ Value mpc::emitRoot(ImportedNode &node, Value sum, double order) {
   return node.emit<train::SelectOp>({isZero, node.scalar(0), root});
 }
 
-/// The gradient is right at 0, too: that of the root alone is infinite there,
-/// that of x sqrt(x) is 0, and those of negative powers are infinite, not the
-/// NaN of 0 times infinity.
+/// The gradient is correct at 0, too: it is infinite for the square root alone,
+/// 0 for x sqrt(x), and infinite for negative powers instead of NaN from 0
+/// times infinity.
 static Value byProducts(ImportedNode &node, Value base, double exponent) {
   double twice = 2 * std::fabs(exponent);
   Value result, power = base;
@@ -57,7 +58,7 @@ Value mpc::emitPower(ImportedNode &node, Value base, double exponent) {
   return node.emit<train::PowOp>({base, node.scalar(exponent)});
 }
 
-/// Integers wrap around; a fraction is cut off, as it is of data.
+/// Integers wrap around; a fraction is truncated, as at run time.
 static int64_t integerPower(int64_t base, int64_t exponent) {
   if (exponent < 0)
     return base == 1 ? 1 : base == -1 ? (exponent % 2 == 0 ? 1 : -1) : 0;
@@ -100,7 +101,7 @@ LogicalResult mpc::importPow(ImportedNode &node) {
   if (node.failed())
     return failure();
   Type type = getElementTypeOrSelf(base.getType());
-  // Powers of integers are those of floats, truncated.
+  // Integer powers are computed in floats and truncated.
   base = node.castTo(base, node.graph.floatType);
   Value result;
   bool isNumber = node.isNumber(1) &&

@@ -1,7 +1,7 @@
 //===- Random.cpp - Import of random numbers ------------------------------===//
 //
-// In training they follow from the run's seed, as dropout does; otherwise they
-// are the same at each call. The `seed` of a node is not looked at.
+// In training they depend on the seed of the run, like dropout; otherwise they
+// are the same at each call. The `seed` of a node is ignored.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ static LogicalResult importRandom(ImportedNode &node) {
   return setScaled(node, random(node, shape, normal), scale, offset);
 }
 
-/// 1 with the probability that the input holds.
+/// 1 with the probability given by the input.
 static LogicalResult importBernoulli(ImportedNode &node) {
   node.floatAttr("seed", 0);
   Type type = node.typeAttr("dtype", node.graph.floatType);

@@ -37,8 +37,8 @@ struct Axes {
 
 } // namespace
 
-/// Since opset `axesInput` they are an input. Nothing for a node that reduces
-/// nothing, or after an error.
+/// The axes of a node; they are an input since opset `axesInput`. Nothing for a
+/// node that reduces nothing, or after an error.
 static std::optional<Axes> axesOf(ImportedNode &node, Value input,
                                   int64_t axesInput) {
   std::optional<SmallVector<int64_t>> axes;
@@ -71,9 +71,9 @@ static std::optional<Axes> axesOf(ImportedNode &node, Value input,
   return Axes{*axes, keepDims};
 }
 
-/// An op that is `formula` of its input and its axes; of no axes at all, what
-/// `single` makes of each element. Of integers, a reduction by `ofIntegers`, an
-/// IntegerOperation; a negative number refuses them.
+/// Imports an op that is `formula` of its input and axes, or `single` of each
+/// element if there are no axes. Integers are reduced by `ofIntegers`, an
+/// IntegerOperation; a negative number rejects them.
 using Formula = Value (*)(ImportedNode &, Value, const Axes &);
 using Single = Value (*)(ImportedNode &, Value);
 
@@ -88,7 +88,7 @@ static LogicalResult import(ImportedNode &node) {
   if (std::optional<Axes> axes = axesOf(node, input, axesInput)) {
     if (isFloat)
       return node.setOutput(0, formula(node, input, *axes));
-    // Bools are 0 and 1: their maximum is whether any is set.
+    // Bools are 0 and 1: their maximum tells whether any is set.
     Value numbers = type.isInteger(1)
                         ? node.castTo(input, node.graph.builder.getI32Type())
                         : input;

@@ -7,7 +7,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Most elements of a matrix of sines.
+/// Maximum number of elements of a matrix of sines.
 constexpr int64_t kMaxSines = int64_t(1) << 24;
 
 /// A discrete Fourier transform as products with matrices of cosines and sines.
@@ -30,7 +30,7 @@ static LogicalResult importDft(ImportedNode &node) {
     return node.shapeError()
            << "takes real or complex numbers (1 or 2 elements in the last "
               "dimension) and an axis other than the last";
-  // From one side to real numbers and back.
+  // A one-sided inverse transform gives real numbers.
   bool toReal = onesided && inverse;
   int64_t length = toReal ? 2 * (shape[axis] - 1) : shape[axis];
   if (node.hasInput(1))
@@ -41,7 +41,8 @@ static LogicalResult importDft(ImportedNode &node) {
   if (node.failed())
     return failure();
 
-  // Padded or cut to the length; one side is completed by its conjugates.
+  // Pads or cuts to the length; completes a one-sided input with its
+  // conjugates.
   int64_t given = shape[axis];
   SmallVector<int64_t> places;
   for (int64_t i = 0; i < length; ++i) {

@@ -1,8 +1,8 @@
 //===- MicrosoftActivation.cpp - com.microsoft's functions and gradients --===//
 //
-// What ONNX Runtime makes of activations, softmax and dropout, and the
-// gradients that its gradient builder writes of them: the gradient ops of our
-// own. Source: onnxruntime, orttraining/core/graph/training_op_defs.cc.
+// ONNX Runtime's fused activations, softmax and dropout, and the gradients that
+// its gradient builder writes for them, which become the gradient ops of train.
+// Source: onnxruntime, orttraining/core/graph/training_op_defs.cc.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ static LogicalResult importQuickGelu(ImportedNode &node) {
              node.attr("alpha", node.graph.builder.getF64FloatAttr(alpha))));
 }
 
-/// The dimensions from `axis` on as one, as softmax had it before opset 13.
+/// Flattens the dimensions from `axis` on, like softmax before opset 13.
 static Value flattenFrom(ImportedNode &node, Value value, int64_t axis) {
   if (node.failed())
     return nullptr;
@@ -48,7 +48,7 @@ static Value flattenFrom(ImportedNode &node, Value value, int64_t axis) {
                               product(shape.drop_front(axis))});
 }
 
-/// Which dimensions of the bias are repeated its shape says.
+/// The shape of the bias determines which of its dimensions are broadcast.
 static LogicalResult importBiasSoftmax(ImportedNode &node) {
   Value input = node.floatInput(0);
   int64_t axis = node.intAttr("axis", 1);
@@ -69,7 +69,7 @@ static LogicalResult importBiasSoftmax(ImportedNode &node) {
 // Gradients of activations
 //===----------------------------------------------------------------------===//
 
-/// dY and what the op was of, or gave.
+/// Inputs dY and the input or output of the op.
 static LogicalResult importReluGrad(ImportedNode &node) {
   return node.setOutput(0, node.emit<train::ReluGradOp>(
                                {node.floatInput(0), node.floatInput(1)}));
@@ -108,9 +108,9 @@ static LogicalResult importLeakyReluGrad(ImportedNode &node) {
   return node.setOutput(0, functionGrad(node, "leaky_relu", alpha));
 }
 
-/// ONNX Runtime writes GeluGrad for the tanh form too, and takes the gradient
-/// of the other: which form it is of its attribute says, if there is one, and
-/// the op that shares its input.
+/// ONNX Runtime writes GeluGrad for the tanh form, too, but computes the
+/// gradient of the other form. The form follows from the attribute, if there is
+/// one, or from the op that shares the input.
 static bool isOfTanhForm(ImportedNode &node, Value input) {
   if (node.hasAttr("approximate"))
     return node.stringAttr("approximate", "none") == "tanh";
@@ -136,14 +136,14 @@ static LogicalResult importGeluGrad(ImportedNode &node) {
   return node.setOutput(0, geluGrad(node, input, isOfTanhForm(node, input)));
 }
 
-/// dY, X and, with a bias, B.
+/// Inputs dY, X and, with a bias, B.
 template <bool approximate>
 static LogicalResult importBiasGeluGrad(ImportedNode &node) {
   Value input = biased(node, node.floatInput(1), 2);
   return node.setOutput(0, geluGrad(node, input, approximate));
 }
 
-/// dY and Y.
+/// Inputs dY and Y.
 template <typename OpTy, bool flattens>
 static LogicalResult importSoftmaxGrad(ImportedNode &node) {
   Value grad = node.floatInput(0), output = node.floatInput(1);
@@ -154,7 +154,7 @@ static LogicalResult importSoftmaxGrad(ImportedNode &node) {
   if (shapeOf(grad) != ArrayRef<int64_t>(shape))
     return node.shapeError() << "both inputs must have one shape";
   axis = node.normalizeAxis(axis, shape.size(), "attribute 'axis'");
-  // One dimension needs no other shape.
+  // A single dimension needs no flattening.
   if (flattens && axis + 1 < int64_t(shape.size())) {
     grad = flattenFrom(node, grad, axis);
     output = flattenFrom(node, output, axis);

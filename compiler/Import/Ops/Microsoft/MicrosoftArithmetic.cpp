@@ -1,7 +1,7 @@
 //===- MicrosoftArithmetic.cpp - com.microsoft's arithmetic ---------------===//
 //
-// What ONNX Runtime's gradient builder writes beside gradients of ops:
-// products, scales, sums, and what mixed precision asks of gradients. Source:
+// Ops that ONNX Runtime's gradient builder writes other than gradients:
+// products, scales, sums, and checks of gradients for mixed precision. Source:
 // onnxruntime, orttraining/core/graph/training_op_defs.cc and
 // core/graph/contrib_ops/contrib_defs.cc.
 //
@@ -19,7 +19,7 @@ using namespace mpc;
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Its first dimension behind those of the batch.
+/// Moves the first dimension after those of the batch.
 static Value moveBatch(ImportedNode &node, Value value) {
   SmallVector<int64_t> order =
       llvm::to_vector(llvm::seq<int64_t>(0, shapeOf(value).size()));
@@ -27,7 +27,8 @@ static Value moveBatch(ImportedNode &node, Value value) {
   return node.transpose(value, order);
 }
 
-/// alpha A' B', where a vector is a matrix whose dimension goes afterwards.
+/// alpha A' B', where a vector is a matrix whose extra dimension is removed
+/// afterwards.
 static LogicalResult importFusedMatMul(ImportedNode &node) {
   Value operands[] = {node.floatInput(0), node.floatInput(1)};
   double alpha = node.floatAttr("alpha", 1.0);
@@ -75,7 +76,7 @@ static LogicalResult importFusedMatMul(ImportedNode &node) {
 // Quotients, scales
 //===----------------------------------------------------------------------===//
 
-/// dY, A and B; what is broadcast is summed.
+/// Inputs dY, A and B; gradients of broadcast operands are summed.
 static LogicalResult importDivGrad(ImportedNode &node) {
   Value grad = node.floatInput(0);
   SmallVector<Value> leaves = {leaf(node, node.floatInput(1)),
@@ -89,8 +90,8 @@ static LogicalResult importDivGrad(ImportedNode &node) {
   return success();
 }
 
-/// Which dimensions each of two shapes that broadcast repeats, from the last
-/// on.
+/// Computes the dimensions that are broadcast in each of two shapes, from the
+/// last one on.
 static LogicalResult foldBroadcastArgs(ImportedNode &node) {
   SmallVector<int64_t> shapes[] = {node.knownInts(0), node.knownInts(1)};
   if (node.failed())
@@ -110,7 +111,7 @@ static LogicalResult foldBroadcastArgs(ImportedNode &node) {
     if (extents[0] != extents[1] && extents[0] != 1 && extents[1] != 1)
       return node.error() << "the shapes [" << ArrayRef(shapes[0]) << "] and ["
                           << ArrayRef(shapes[1]) << "] do not broadcast";
-    // A dimension that a shape lacks is summed, too, whatever its extent.
+    // A dimension that a shape lacks is summed, too, with any extent.
     for (int i : {0, 1})
       if (back > shapes[i].size() || (extents[i] == 1 && extents[1 - i] != 1))
         axes[i].ints.push_back(rank - back);
@@ -123,7 +124,7 @@ static LogicalResult foldBroadcastArgs(ImportedNode &node) {
   return success();
 }
 
-/// By a number of any type, or its reciprocal.
+/// Multiplies by a number of any type, or by its reciprocal.
 static LogicalResult importScale(ImportedNode &node) {
   Value input = node.floatInput(0), scale = node.numberInput(1);
   bool divides = node.boolAttr("scale_down", false);
@@ -156,7 +157,7 @@ static LogicalResult importScaledSum(ImportedNode &node) {
     sum = sum ? node.emit<train::AddOp>({sum, term}) : term;
   }
   if (node.numInputs() < 3)
-    node.hasAttr("scale_2"); // Goes with an input that is not there.
+    node.hasAttr("scale_2"); // Belongs to an input that is missing.
   return node.setOutput(0, sum);
 }
 
@@ -194,7 +195,7 @@ static LogicalResult importReduceAllL2(ImportedNode &node) {
   return node.setOutput(0, emitRoot(node, sum));
 }
 
-/// Whether |x| is equal to infinity, or x is no number.
+/// True where |x| equals infinity.
 static Value isInfinite(ImportedNode &node, Value input) {
   return node.compare(node.emit<train::AbsOp>(input),
                       node.scalar(std::numeric_limits<double>::infinity()),
@@ -213,7 +214,7 @@ static LogicalResult importIsFinite(ImportedNode &node) {
   return node.setOutput(0, node.emit<train::NotOp>(isOff));
 }
 
-/// Whether a condition holds anywhere.
+/// True if a condition holds for any element.
 static Value isAnywhere(ImportedNode &node, Value condition) {
   Value numbers = node.castTo(condition, node.graph.builder.getI32Type());
   if (!numbers)
@@ -225,7 +226,7 @@ static Value isAnywhere(ImportedNode &node, Value condition) {
   return node.castTo(largest, node.graph.builder.getI1Type());
 }
 
-/// Tests all inputs; only one of infinity and NaN may be asked for.
+/// Tests all inputs; a node may test only for infinity or only for NaN.
 static LogicalResult importIsAllFinite(ImportedNode &node) {
   bool infinityAlone = node.boolAttr("isinf_only", false);
   bool nanAlone = node.boolAttr("isnan_only", false);
@@ -270,7 +271,7 @@ static LogicalResult importPassThrough(ImportedNode &node) {
   return success();
 }
 
-/// One buffer, parted into tensors of the shapes that follow.
+/// Splits one buffer into tensors of the shapes in the other inputs.
 static LogicalResult importView(ImportedNode &node) {
   Value input = node.floatInput(0);
   int count = node.proto.output_size();

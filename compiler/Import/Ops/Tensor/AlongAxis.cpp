@@ -38,7 +38,7 @@ static LogicalResult foldCumSum(ImportedNode &node) {
        ++row) {
     int64_t first = row / stride * stride * extent + row % stride;
     double sum = 0;
-    uint64_t total = 0; // Sum of integers, which wrap around.
+    uint64_t total = 0; // Sum of integers, which wraps around.
     for (int64_t i = 0; i < extent; ++i) {
       int64_t at = first + (reverse ? extent - 1 - i : i) * stride;
       double before = sum;
@@ -79,13 +79,13 @@ static LogicalResult importArgExtreme(ImportedNode &node) {
   return node.setOutput(0, keepDims ? node.reshape(result, shape) : result);
 }
 
-/// Which they are, then what stands there.
+/// Computes the indices, then gathers the values.
 static LogicalResult importTopK(ImportedNode &node) {
   Value input = node.numberInput(0);
   SmallVector<int64_t> k = node.knownInts(1);
   int64_t axis = node.intAttr("axis", -1);
   bool largest = node.boolAttr("largest", true);
-  node.boolAttr("sorted", true); // They always are.
+  node.boolAttr("sorted", true); // Results are always sorted.
   if (node.failed())
     return failure();
   SmallVector<int64_t> shape(shapeOf(input));
@@ -131,8 +131,8 @@ static LogicalResult importHardmax(ImportedNode &node) {
   return node.setOutput(0, node.castTo(isLargest, node.graph.floatType));
 }
 
-/// The first steps of each sample backwards, as many as its length says: rows
-/// of the table that time and batch make.
+/// Reverses the first steps of each sample, as many as its length: gathers rows
+/// of a table of time and batch.
 static LogicalResult importReverseSequence(ImportedNode &node) {
   Value input = node.input(0), lengths = node.intInput(1);
   int64_t timeAxis = node.intAttr("time_axis", 0);

@@ -32,7 +32,7 @@ static LogicalResult setInts(ImportedNode &node, ArrayRef<int64_t> values,
   return node.setKnown(DenseElementsAttr::get(type, values));
 }
 
-/// A Constant has exactly one attribute, whose name tells its form.
+/// A Constant has exactly one attribute, whose name determines its form.
 static LogicalResult importConstant(ImportedNode &node) {
   if (node.proto.attribute_size() != 1)
     return node.error() << "must have one attribute, but has "
@@ -120,7 +120,7 @@ static LogicalResult importSize(ImportedNode &node) {
       KnownTensor{node.graph.builder.getI64Type(), {}, {}, {count}});
 }
 
-/// Ones on a diagonal of a matrix of the shape of the input.
+/// Ones on a diagonal of a matrix with the shape of the input.
 static LogicalResult importEyeLike(ImportedNode &node) {
   SmallVector<int64_t> shape = node.shapeOfInput(0);
   Type type = node.typeAttr("dtype", node.typeOfInput(0));
@@ -140,7 +140,7 @@ static LogicalResult importEyeLike(ImportedNode &node) {
   return node.setKnown(result);
 }
 
-/// The places of elements that are not zero, a column each.
+/// The positions of elements that are not zero, one per column.
 static LogicalResult foldNonZero(ImportedNode &node) {
   KnownTensor value = node.constant(0);
   SmallVector<int64_t> strides = value.strides(), found;
@@ -156,7 +156,7 @@ static LogicalResult foldNonZero(ImportedNode &node) {
   return node.failed() ? failure() : node.setKnown(result);
 }
 
-/// A window of weights for signals: sums of cosines.
+/// A window function for signals: a sum of cosines.
 static LogicalResult importWindow(ImportedNode &node, ArrayRef<double> terms) {
   bool periodic = node.boolAttr("periodic", true);
   Type type = node.typeAttr("output_datatype", node.graph.floatType);
@@ -167,8 +167,8 @@ static LogicalResult importWindow(ImportedNode &node, ArrayRef<double> terms) {
   if (node.failed())
     return failure();
   KnownTensor window{node.graph.floatType, {count}, {}, {}};
-  // A symmetric window of one weight is its middle: ONNX's formula would divide
-  // 0 by 0.
+  // A symmetric window with one weight consists of its middle: ONNX's formula
+  // would divide 0 by 0.
   if (count == 1 && !periodic)
     window.floats.push_back(1);
   for (int64_t i = window.floats.size(); i < count; ++i) {
@@ -193,7 +193,7 @@ static LogicalResult importBlackmanWindow(ImportedNode &node) {
   return importWindow(node, {0.42, 0.5, 0.08});
 }
 
-/// The triangle of data: a mask chooses.
+/// A triangle of data, selected with a mask.
 static LogicalResult importTrilu(ImportedNode &node) {
   Value value = node.input(0);
   bool upper = node.boolAttr("upper", true);
@@ -232,7 +232,7 @@ static LogicalResult foldTrilu(ImportedNode &node) {
     return failure();
   int64_t columns = value.shape.back();
   int64_t rows = value.shape[value.shape.size() - 2];
-  // Beyond the corners nothing changes.
+  // Diagonals beyond the corners are equivalent.
   int64_t first = std::clamp<int64_t>(diagonal[0], -rows, columns);
   return node.setKnown(value.pick(value.shape, [&](int64_t i) {
     int64_t column = i % columns, row = i / columns % rows;

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// The dimensions of `data` with those of the indices in place of `axis`.
+/// The dimensions of `data`, with `axis` replaced by those of the indices.
 static SmallVector<int64_t> gatheredShape(ArrayRef<int64_t> data, int64_t axis,
                                           ArrayRef<int64_t> indices) {
   SmallVector<int64_t> shape(data.take_front(axis));
@@ -18,8 +18,8 @@ static SmallVector<int64_t> gatheredShape(ArrayRef<int64_t> data, int64_t axis,
   return shape;
 }
 
-/// The indices of a dimension of `extent`, counted from the front, if they are
-/// known. An error if one is out of range.
+/// The indices into a dimension of `extent`, counted from the front, if they
+/// are known. Reports an error if one is out of range.
 static SmallVector<int64_t> knownIndices(ImportedNode &node, int64_t extent) {
   if (!node.isConstant(1))
     return {};
@@ -39,8 +39,9 @@ static bool areConsecutive(ArrayRef<int64_t> indices) {
   return true;
 }
 
-/// Lets the runtime check what an input of the model gives as indices of `rows`
-/// rows, if `indices` is one under another shape or integer type.
+/// Lets the runtime check an input of the model that is used as indices of
+/// `rows` rows, if `indices` is an input, possibly with another shape or
+/// integer type.
 static void limitInput(Value indices, int64_t rows) {
   while (Operation *op = indices.getDefiningOp()) {
     bool isSame = isa<train::ReshapeOp, train::TransposeOp>(op) ||
@@ -55,14 +56,14 @@ static void limitInput(Value indices, int64_t rows) {
     return;
   auto function = cast<func::FuncOp>(argument.getOwner()->getParentOp());
   unsigned number = argument.getArgNumber();
-  // Several tables: all must have the row.
+  // With several tables, all must have the row.
   if (auto other = function.getArgAttrOfType<ArrayAttr>(number, kRangeAttr))
     rows = std::min(rows, cast<IntegerAttr>(other[1]).getInt());
   function.setArgAttr(number, kRangeAttr,
                       Builder(function).getI64ArrayAttr({-rows, rows}));
 }
 
-/// The part of `data` from index `first` on, under the shape of the result.
+/// The slice of `data` from index `first` on, in the shape of the result.
 static Value takePart(ImportedNode &node, Value data, int64_t axis,
                       int64_t first, ArrayRef<int64_t> indices) {
   auto type = cast<RankedTensorType>(data.getType());
@@ -76,12 +77,12 @@ static Value takePart(ImportedNode &node, Value data, int64_t axis,
   return node.reshape(part, gatheredShape(type.getShape(), axis, indices));
 }
 
-/// Rows of a table lie along its first dimension: another one goes there, and
-/// where it was the dimensions of the indices come.
+/// Rows of a table are along its first dimension: moves `axis` there, and the
+/// dimensions of the indices to its place afterwards.
 static Value lookUp(ImportedNode &node, Value data, int64_t axis,
                     Value indices) {
   int64_t rank = shapeOf(data).size(), indexRank = shapeOf(indices).size();
-  // Kernels copy floats.
+  // The catalog's kernel copies only floats.
   auto rowsOf = [&](Value table) {
     return isFloat(data) ? node.emit<train::EmbeddingOp>({table, indices})
                          : node.emit<train::GatherOp>({table, indices});
@@ -112,7 +113,7 @@ Value mpc::gatherAlong(ImportedNode &node, Value data, int64_t axis,
   return result;
 }
 
-/// `rows` as they are, but without gradients where `row` of `extent` rows was
+/// `rows` unchanged, but without gradients where `row` of `extent` rows was
 /// looked up.
 static Value detachRow(ImportedNode &node, Value rows, Value indices,
                        int64_t row, int64_t extent) {
@@ -161,7 +162,7 @@ LogicalResult mpc::importGatherOfData(ImportedNode &node) {
   return node.setOutput(0, result);
 }
 
-/// The shape of X, the indices, dY.
+/// Inputs the shape of X, the indices and dY.
 LogicalResult mpc::importGatherGrad(ImportedNode &node) {
   SmallVector<int64_t> shape = knownShape(node, 0);
   Value grad = node.floatInput(2);

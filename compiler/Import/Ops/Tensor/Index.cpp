@@ -14,8 +14,8 @@ using namespace mpc;
 // Flat indices
 //===----------------------------------------------------------------------===//
 
-/// The op, or its numbers where the indices are constants: `parts[i]` goes with
-/// `axes[i]` of a table of `extents`.
+/// Emits flat_index, or computes its result if the indices are constants:
+/// `parts[i]` belongs to `axes[i]` of a table of `extents`.
 static std::optional<FlatIndex>
 flatIndex(ImportedNode &node, unsigned input, ArrayRef<int64_t> axes,
           ArrayRef<int64_t> extents, ArrayRef<int64_t> rowShape,
@@ -142,7 +142,7 @@ Value mpc::gatherRows(ImportedNode &node, Value data, const FlatIndex &index) {
   if (!table)
     return nullptr;
   bool isFloatTable = isFloat(table);
-  // Whole rows are copied by a kernel.
+  // A kernel copies long rows.
   constexpr int64_t kLongRow = 16;
   if (isFloatTable && product(index.rowShape) >= kLongRow)
     return node.emit<train::EmbeddingOp>({table, index.rows});
@@ -190,7 +190,7 @@ static LogicalResult importGatherND(ImportedNode &node) {
   return index ? node.setOutput(0, gatherRows(node, data, *index)) : failure();
 }
 
-/// dY, the shape of X, the indices.
+/// Inputs dY, the shape of X and the indices.
 static LogicalResult importGatherElementsGrad(ImportedNode &node) {
   Value grad = node.floatInput(0);
   SmallVector<int64_t> shape = knownShape(node, 1);
@@ -202,7 +202,7 @@ static LogicalResult importGatherElementsGrad(ImportedNode &node) {
                : failure();
 }
 
-/// The shape of X, the indices, dY.
+/// Inputs the shape of X, the indices and dY.
 static LogicalResult importGatherNDGrad(ImportedNode &node) {
   SmallVector<int64_t> shape = knownShape(node, 0);
   Value grad = node.floatInput(2);
@@ -212,7 +212,7 @@ static LogicalResult importGatherNDGrad(ImportedNode &node) {
                : failure();
 }
 
-/// Folds constants: computes what the op would pick.
+/// Folds constants: computes the selected elements.
 template <bool isTuple> static LogicalResult foldGather(ImportedNode &node) {
   KnownTensor data = node.constant(0);
   int64_t number = node.intAttr(isTuple ? "batch_dims" : "axis", 0);
@@ -240,8 +240,8 @@ template <bool isTuple> static LogicalResult foldGather(ImportedNode &node) {
 // Scatters
 //===----------------------------------------------------------------------===//
 
-/// Which update each row of the table takes, the last of several; the least i64
-/// for none. Known where the indices are.
+/// The update that each row of the table takes, the last of several; the
+/// smallest i64 for none. A constant if the indices are constants.
 static Value lastUpdates(ImportedNode &node, const FlatIndex &index) {
   int64_t count = product(shapeOf(index.rows));
   if (!index.known || index.tableRows > kMaxKnownElements)
@@ -264,7 +264,7 @@ static std::optional<train::IntegerOperation> reductionOf(StringRef name) {
       .Default(std::nullopt);
 }
 
-/// The data with updates in the rows that the indices name.
+/// The data with updates in the rows that the indices select.
 static Value scatterRows(ImportedNode &node, Value data, Value updates,
                          const FlatIndex &index, StringRef reduction) {
   SmallVector<int64_t> dataShape(shapeOf(data));
@@ -337,7 +337,7 @@ static LogicalResult importScatterND(ImportedNode &node) {
   return importScatter(node, /*isTuple=*/true);
 }
 
-/// Folds constants, in the order of the updates.
+/// Folds constants; applies updates in order.
 template <bool isTuple> static LogicalResult foldScatter(ImportedNode &node) {
   KnownTensor data = node.constant(0), updates = node.constant(2);
   int64_t axis = isTuple ? 0 : node.intAttr("axis", 0);
@@ -383,7 +383,7 @@ static LogicalResult importOneHot(ImportedNode &node) {
     return failure();
   if (node.shapeOfInput(2) != ArrayRef<int64_t>(2))
     return node.error() << "input 2 must hold the off and the on value";
-  // Numbers of the op, not parameters.
+  // The values are constants of the op, not parameters.
   bool areFloats = isa_and_present<FloatType>(node.typeOfInput(2));
   std::vector<double> numbers;
   Value values;
@@ -400,7 +400,7 @@ static LogicalResult importOneHot(ImportedNode &node) {
   if (node.failed())
     return failure();
   indices = node.castTo(indices, node.graph.builder.getI64Type());
-  // Negative indices count from the end; what is out of range is off.
+  // Negative indices count from the end; indices out of range set nothing.
   Value fromEnd = node.integerOp(train::IntegerOperation::Add, indices,
                                  node.numberLike(indices, depth));
   Value isNegative = node.compare(indices, node.numberLike(indices, 0),

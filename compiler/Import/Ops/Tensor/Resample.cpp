@@ -1,7 +1,7 @@
 //===- Resample.cpp - Import of Resize and repetition ---------------------===//
 //
-// Resize works on one dimension after the other: each element of the result is
-// a weighted sum of few elements, whose places and weights are known here.
+// Resize processes one dimension after the other: each element of the result is
+// a weighted sum of few elements, whose places and weights are known at import.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,26 +25,28 @@ struct ResizeMode {
 struct ResizedDim {
   int64_t from, to;
   double scale;
-  bool isScaled = false; ///< The file has the scale, in f32.
+  bool isScaled = false; ///< The scale is given in the file, in f32.
   double roiBegin = 0, roiEnd = 1;
 };
 
-/// What elements of the result are made of.
+/// The elements and weights that elements of the result are computed from.
 struct Taps {
-  int64_t count = 1; ///< Number of copies of each element.
+  int64_t count = 1; ///< Number of taps per element of the result.
   std::vector<int64_t> places;
   std::vector<double> weights;
-  std::vector<bool> outside; ///< Whether the element lies off the image.
+  std::vector<bool> outside; ///< True if the element lies outside of the image.
 };
 
 } // namespace
 
-/// Where element `o` of the result lies on the image, by ONNX's formulas.
+/// The coordinate on the image of element `o` of the result, by ONNX's
+/// formulas.
 static double coordinateOf(int64_t o, const ResizedDim &dim,
                            const ResizeMode &how) {
   StringRef mode = how.coordinates;
   double x = o, length = dim.from, resized = dim.to;
-  // In f32 5 / 0.6 is a whole number, as all have it: rounding goes by that.
+  // For rounding, divides in f32, like other implementations: there 3 / 0.6 is
+  // exactly 5.
   const bool rounds = how.mode == "nearest";
   auto unscaled = [&](double place) {
     return dim.isScaled && rounds ? double(float(place) / float(dim.scale))
@@ -69,7 +71,7 @@ static double coordinateOf(int64_t o, const ResizedDim &dim,
   return unscaled(x + 0.5) - 0.5;
 }
 
-/// Keys' kernel of parameter `a`.
+/// Keys' cubic kernel with parameter `a`.
 static double cubicWeight(double distance, double a) {
   double t = std::fabs(distance);
   if (t <= 1)
@@ -79,8 +81,8 @@ static double cubicWeight(double distance, double a) {
   return 0;
 }
 
-/// Weights of the elements from `first` on, counted from the one before the
-/// coordinate, which lies `ratio` in (0, 1] behind that.
+/// Weights of the elements from `first` on, counted from the element before the
+/// coordinate; `ratio` in (0, 1] is the distance of the coordinate from it.
 static std::vector<double> weightsOf(const ResizeMode &mode, double ratio,
                                      double scale, int64_t &first) {
   first = 0;
@@ -118,7 +120,7 @@ static Taps tapsOf(const ResizeMode &mode, const ResizedDim &dim) {
     double x = coordinateOf(o, dim, mode);
     taps.outside.push_back(mode.coordinates == "tf_crop_and_resize" &&
                            (x < 0 || x > double(dim.from - 1)));
-    // Far off the image all elements are its last one.
+    // Far outside of the image all elements are its last one.
     x = std::clamp(x, -4.0 * dim.from - 8, 4.0 * dim.from + 8);
     double before = std::ceil(x) - 1;
     int64_t first;
@@ -151,8 +153,8 @@ static Value floats(ImportedNode &node, ArrayRef<double> values,
                                    ElementsAttr(known.attribute()));
 }
 
-/// Most weights of one dimension: an antialiased Resize of a wide image to a
-/// narrow one has few, but a file may ask for any.
+/// Maximum number of weights of one dimension: an antialiased Resize of a wide
+/// image to a narrow one needs few, but a file may request any number.
 constexpr int64_t kMaxTaps = int64_t(1) << 22;
 
 static Value resizeAlong(ImportedNode &node, Value value, int64_t axis,
@@ -166,7 +168,8 @@ static Value resizeAlong(ImportedNode &node, Value value, int64_t axis,
                                       node.i64("axis", axis));
 }
 
-/// `value`, replaced where element `outside[i]` of dimension `axis` is set.
+/// `value`, replaced with `by` at positions i of dimension `axis` for which
+/// `outside[i]` is set.
 static Value replaceOutside(ImportedNode &node, Value value, int64_t axis,
                             const std::vector<bool> &outside, double by) {
   SmallVector<int64_t> shape(shapeOf(value).size(), 1);
@@ -185,9 +188,9 @@ static bool areFinite(ArrayRef<double> numbers) {
                       [](double number) { return std::isfinite(number); });
 }
 
-/// The dimensions that a Resize changes and how; nothing after an error. The
-/// image is input `image`; a gradient's node has the shape of the result, `to`,
-/// but no sizes.
+/// The dimensions that a Resize changes, and how; nothing after an error. The
+/// image is input `image`; the node of a gradient gives the shape of the result
+/// as `to` instead of sizes.
 static std::optional<SmallVector<std::pair<int64_t, ResizedDim>>>
 resizedDims(ImportedNode &node, ArrayRef<int64_t> shape, unsigned image,
             ArrayRef<int64_t> to) {
@@ -244,7 +247,7 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape, unsigned image,
                                         0.0, double(kMaxTaps)));
     } else {
       dim.scale = scales[i];
-      // In f32, as shape inference has it: 10 times 2.3f are 23 elements.
+      // In f32, like ONNX's shape inference: 10 times 2.3f are 23 elements.
       double to = std::floor(float(dim.from) * float(scales[i]));
       dim.to = to >= 1 && to < double(kMaxTaps) ? int64_t(to) : 0;
       dim.isScaled = true;
@@ -265,7 +268,7 @@ resizedDims(ImportedNode &node, ArrayRef<int64_t> shape, unsigned image,
   return dims;
 }
 
-/// Null after an error; parameters as above.
+/// Emits a Resize; null after an error. Parameters are as above.
 static Value resize(ImportedNode &node, Value value, unsigned image = 0,
                     ArrayRef<int64_t> to = {}) {
   ResizeMode mode;
@@ -300,7 +303,7 @@ static Value resize(ImportedNode &node, Value value, unsigned image = 0,
   if (!dims)
     return nullptr;
   bool isCrop = mode.coordinates == "tf_crop_and_resize";
-  // Smaller dimensions first: what follows has less to do.
+  // Shrinks dimensions first, so that the rest has less work.
   llvm::stable_sort(*dims, [](const auto &a, const auto &b) {
     return a.second.scale < b.second.scale;
   });
@@ -319,7 +322,7 @@ static LogicalResult importResize(ImportedNode &node) {
   return node.setOutput(0, resize(node, node.floatInput(0)));
 }
 
-/// dY, X, the region, the scales.
+/// Inputs dY, X, the region and the scales.
 static LogicalResult importResizeGrad(ImportedNode &node) {
   Value grad = node.floatInput(0);
   if (node.failed())
@@ -329,7 +332,7 @@ static LogicalResult importResizeGrad(ImportedNode &node) {
   return node.setOutput(0, gradientOf(node, resized, grad, image));
 }
 
-/// Each dimension beside itself, repeated.
+/// Repeats each dimension.
 static LogicalResult importTile(ImportedNode &node) {
   Value value = node.input(0);
   SmallVector<int64_t> repeats = node.knownInts(1);
@@ -382,7 +385,7 @@ static LogicalResult foldTile(ImportedNode &node) {
   }));
 }
 
-/// Depth and space trade places: blocks of an image and channels.
+/// DepthToSpace and SpaceToDepth: exchanges blocks of an image and channels.
 template <bool toSpace> static LogicalResult importBlocks(ImportedNode &node) {
   Value value = node.input(0);
   int64_t block = node.intAttr("blocksize", 0);

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Works out the 0 and -1 of a requested shape.
+/// Replaces the 0 and -1 of a requested shape.
 static std::optional<SmallVector<int64_t>>
 resolveShape(ImportedNode &node, ArrayRef<int64_t> from,
              ArrayRef<int64_t> wanted, bool allowZero) {
@@ -36,7 +36,7 @@ resolveShape(ImportedNode &node, ArrayRef<int64_t> from,
     shape.push_back(extent);
     if (extent == -1)
       open = i;
-    else // Beyond the total it cannot fit; not multiplying avoids overflow.
+    else // More than the total is an error; not multiplying avoids overflow.
       known = extent > total / known ? total + 1 : known * extent;
     if (known > total)
       break;
@@ -75,7 +75,7 @@ static MaybeShape reshapedShape(ImportedNode &node, ArrayRef<int64_t> from) {
   return resolveShape(node, from, wanted, allowZero);
 }
 
-/// Normalized axes, each at most once.
+/// Normalizes axes, each of which may occur once.
 static SmallVector<int64_t> distinctAxes(ImportedNode &node,
                                          ArrayRef<int64_t> axes, int64_t rank) {
   SmallVector<int64_t> result;
@@ -140,7 +140,7 @@ static LogicalResult foldView(ImportedNode &node) {
   return node.setKnown(value);
 }
 
-/// Dimensions are bound, so that every shape is known.
+/// All dimensions are bound, so every shape is known.
 static LogicalResult importShape(ImportedNode &node) {
   SmallVector<int64_t> shape = node.shapeOfInput(0);
   int64_t rank = shape.size();
@@ -266,14 +266,14 @@ static LogicalResult foldGather(ImportedNode &node) {
 
 namespace {
 
-/// Which positions a Slice takes of each dimension.
+/// The positions that a Slice takes from each dimension.
 struct SliceBox {
   SmallVector<int64_t> starts, extents, steps;
 };
 
 } // namespace
 
-/// Starts are input `first`, and what else there is follows.
+/// Input `first` has the starts; ends, axes and steps follow.
 static std::optional<SliceBox>
 sliceBox(ImportedNode &node, ArrayRef<int64_t> from, unsigned first = 1) {
   SmallVector<int64_t> starts = node.knownInts(first),
@@ -307,7 +307,7 @@ sliceBox(ImportedNode &node, ArrayRef<int64_t> from, unsigned first = 1) {
                    << "; it must not be 0 or the least integer";
       return std::nullopt;
     }
-    // Backwards, the ends lie one further to the front.
+    // For negative steps, ends lie one position further to the front.
     int64_t size = from[axis], low = step < 0 ? -1 : 0;
     auto clamp = [&, step = step](int64_t position) {
       return std::clamp<int64_t>(position < 0 ? position + size : position, low,
@@ -325,7 +325,7 @@ sliceBox(ImportedNode &node, ArrayRef<int64_t> from, unsigned first = 1) {
   return box;
 }
 
-/// An output without elements: Concat leaves it out, other ops refuse it.
+/// Sets an output without elements: Concat skips it, other ops reject it.
 static LogicalResult setEmpty(ImportedNode &node, unsigned output, Value like,
                               ArrayRef<int64_t> shape) {
   KnownTensor empty{
@@ -333,7 +333,7 @@ static LogicalResult setEmpty(ImportedNode &node, unsigned output, Value like,
   return node.setKnown(empty, output);
 }
 
-/// The positions of a box that is not empty.
+/// Takes the positions of a nonempty box.
 static Value takeBox(ImportedNode &node, Value input, SliceBox box) {
   for (auto [dim, step] : llvm::enumerate(box.steps)) {
     int64_t count = box.extents[dim], start = box.starts[dim];
@@ -365,7 +365,7 @@ static LogicalResult importSlice(ImportedNode &node) {
   return node.setOutput(0, takeBox(node, input, *box));
 }
 
-/// dY, the shape of X, then as in Slice.
+/// Inputs dY and the shape of X, then as in Slice.
 static LogicalResult importSliceGrad(ImportedNode &node) {
   Value grad = node.floatInput(0);
   SmallVector<int64_t> shape = knownShape(node, 1);
@@ -392,14 +392,14 @@ static LogicalResult foldSlice(ImportedNode &node) {
   int64_t offset = 0;
   for (size_t dim = 0; dim < strides.size(); ++dim) {
     offset += box->starts[dim] * strides[dim];
-    // The step of a single position leads nowhere.
+    // A single position has no step; its value may be huge.
     strides[dim] *= box->extents[dim] > 1 ? box->steps[dim] : 0;
   }
   return node.setKnown(value.walk(box->extents, offset, strides));
 }
 
-/// The sizes of the parts, as input 1 or `num_outputs` says or else the number
-/// of outputs.
+/// The sizes of the parts, from input 1, `num_outputs` or the number of
+/// outputs.
 static SmallVector<int64_t> splitSizes(ImportedNode &node, int64_t extent) {
   SmallVector<int64_t> sizes;
   int64_t count = node.proto.output_size();
@@ -412,7 +412,7 @@ static SmallVector<int64_t> splitSizes(ImportedNode &node, int64_t extent) {
     if (number != count && !node.failed())
       node.error() << "attribute 'num_outputs' is " << number
                    << ", but the node has " << count << " outputs";
-    // The last part may be smaller, since opset 18.
+    // Since opset 18 the last part may be smaller.
     int64_t each = llvm::divideCeil(extent, count);
     if (node.graph.opset < 18 && extent % count != 0 && !node.failed())
       node.shapeError() << "dimension " << extent << " does not divide into "
@@ -466,7 +466,7 @@ static LogicalResult importSplit(ImportedNode &node) {
 // Together
 //===----------------------------------------------------------------------===//
 
-/// Checks what Concat asks of its inputs and returns the normalized axis.
+/// Checks Concat's requirements of its inputs and returns the normalized axis.
 static int64_t concatAxis(ImportedNode &node, ArrayRef<Type> types,
                           ArrayRef<SmallVector<int64_t>> shapes) {
   if (!node.hasAttr("axis"))
@@ -512,7 +512,7 @@ static LogicalResult foldConcat(ImportedNode &node) {
   std::vector<KnownTensor> inputs;
   SmallVector<Type> types;
   SmallVector<SmallVector<int64_t>> shapes;
-  int64_t count = 0; // Each is small, and there are not many.
+  int64_t count = 0; // Cannot overflow: inputs are few and small.
   for (unsigned i = 0; i < node.numInputs(); ++i)
     count += product(node.shapeOfInput(i));
   if (!node.fitsConstant(count))
@@ -545,7 +545,7 @@ static LogicalResult foldConcat(ImportedNode &node) {
   return node.setKnown(result);
 }
 
-/// Output 1 is how many positions of the axis each input gives.
+/// Output 1 is the number of positions along the axis for each input.
 template <LogicalResult (*concat)(ImportedNode &)>
 static LogicalResult importConcatTraining(ImportedNode &node) {
   if (failed(concat(node)) || !node.isOutputUsed(1))
@@ -562,7 +562,8 @@ static LogicalResult importConcatTraining(ImportedNode &node) {
   return node.setKnown(lengths, 1);
 }
 
-/// What to add before and after each dimension; negative numbers take away.
+/// The numbers of elements to add before and after each dimension; negative
+/// numbers remove elements.
 static std::optional<SmallVector<std::pair<int64_t, int64_t>>>
 padsOf(ImportedNode &node, ArrayRef<int64_t> from) {
   SmallVector<int64_t> pads = node.knownInts(1);
@@ -594,7 +595,7 @@ padsOf(ImportedNode &node, ArrayRef<int64_t> from) {
   return result;
 }
 
-/// Which element of `extent` stands at `place` of a dimension that is padded.
+/// The element of a dimension of `extent` at position `place` after padding.
 static int64_t paddedFrom(StringRef mode, int64_t place, int64_t extent) {
   if (mode == "edge")
     return std::clamp<int64_t>(place, 0, extent - 1);
@@ -602,13 +603,13 @@ static int64_t paddedFrom(StringRef mode, int64_t place, int64_t extent) {
     return (place % extent + extent) % extent;
   if (extent == 1)
     return 0;
-  // Reflected: there and back without the ends twice.
+  // Reflects without repeating the ends.
   int64_t period = 2 * (extent - 1);
   int64_t offset = (place % period + period) % period;
   return std::min(offset, period - offset);
 }
 
-/// `value` with what the mode says around, dimension by dimension.
+/// Pads `value` by the mode, one dimension after the other.
 static LogicalResult importPad(ImportedNode &node) {
   Value value = node.input(0);
   std::string mode = node.stringAttr("mode", "constant");

@@ -41,11 +41,11 @@ SmallVector<Value> mpc::gradientsOf(ImportedNode &node, Value y, Value grad,
   for (auto [gradient, variable] : llvm::zip_equal(*gradients, leaves))
     if (!gradient)
       gradient = node.broadcast(node.scalar(0), shapeOf(variable));
-  // They are this node, not the gradient of one.
+  // The new ops belong to this node; they are not the gradient of one.
   for (Operation *op = last->getNextNode();
        op && op != &*builder.getInsertionPoint(); op = op->getNextNode())
     op->setLoc(node.loc);
-  // Nor is anything of it the forward op.
+  // Removes the leaves and the forward op.
   for (Value leaf : leaves)
     leaf.replaceAllUsesWith(leaf.getDefiningOp()->getOperand(0));
   while (last && last->getLoc() == node.loc) {

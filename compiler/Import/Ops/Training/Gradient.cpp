@@ -1,10 +1,10 @@
 //===- Gradient.cpp - Import of gradients that the model takes ------------===//
 //
-// The Gradient of ai.onnx.preview.training differentiates what stands before
-// it: the tensors `xs` and `zs` lead to `y`, by names of the graph. Its inputs
-// are the values to take it at; those of other tensors than the named ones get
-// a copy of what leads from them to y.
-// Source: onnx/defs/training/defs.cc, Gradient-1.
+// The Gradient of ai.onnx.preview.training differentiates the preceding nodes,
+// which compute `y` from the tensors `xs` and `zs`, given by name. Its inputs
+// are the values at which the gradient is taken; if these are other tensors
+// than the named ones, the ops between are copied for them. Source:
+// onnx/defs/training/defs.cc, Gradient-1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mpc;
 
 static constexpr StringLiteral kPath = "'xs' and 'y'";
 
-/// What y is computed by from `from`, in order.
+/// The ops that compute `y` from `from`, in order.
 static SmallVector<Operation *> opsBetween(ValueRange from, Value y,
                                            Block &block) {
   llvm::DenseSet<Value> start(from.begin(), from.end()), needed = {y};
@@ -44,7 +44,8 @@ static SmallVector<Operation *> opsBetween(ValueRange from, Value y,
   return ops;
 }
 
-/// The gradient would be of the form of inference, the loss of another one.
+/// Rejects ops with a training form: the gradient would be that of the
+/// inference form, but the loss that of the training form.
 static LogicalResult checkForms(ImportedNode &node, ArrayRef<Operation *> ops) {
   for (Operation *op : ops) {
     auto form = dyn_cast<train::TrainingFormOpInterface>(op);
@@ -69,13 +70,13 @@ static Value named(ImportedNode &node, StringRef name) {
   return value;
 }
 
-/// Whether a value comes from nowhere in the function.
+/// Returns true if no op of the function computes the value.
 static bool isLeaf(Value value) {
   return isa<BlockArgument>(value) || value.getDefiningOp<train::ReadOp>();
 }
 
-/// For a model's own step: the gradient is taken once passes have made the
-/// forward pass what it is to be.
+/// For an own step: the gradient is taken later, after passes have transformed
+/// the forward pass.
 static LogicalResult setLater(ImportedNode &node, Value y, ValueRange xs) {
   auto op = train::GradientOp::create(node.graph.builder, node.loc,
                                       xs.getTypes(), y, xs);
@@ -87,8 +88,8 @@ static LogicalResult setLater(ImportedNode &node, Value y, ValueRange xs) {
   return success();
 }
 
-/// What leads to `y` at other values, with the gradients that are taken later
-/// taken now: who takes the gradient of one needs to see what it is.
+/// Copies the ops that compute `y`, with other values. Gradients that would be
+/// taken later are taken now, so that they can be differentiated themselves.
 static FailureOr<Value> copyPath(ImportedNode &node, Value y,
                                  ArrayRef<Operation *> ops, ValueRange names,
                                  ValueRange values) {
@@ -169,8 +170,8 @@ static LogicalResult importGradient(ImportedNode &node) {
   bool takesGradients = llvm::any_of(
       ops, [](Operation *op) { return isa<train::GradientOp>(op); });
   FailureOr<Value> sum = y;
-  // One value may be computed from another; as variables they have nothing to
-  // do with each other.
+  // One value may be computed from another, but as variables they are
+  // independent.
   SmallVector<Value> points = values;
   if (isElsewhere)
     for (Value &point : points)

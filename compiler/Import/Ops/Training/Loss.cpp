@@ -7,7 +7,7 @@ using namespace mpc;
 
 namespace {
 
-/// What a loss of classes, or its gradient, is given after the scores.
+/// The inputs of a classification loss, or of its gradient, after the scores.
 struct ClassLoss {
   SmallVector<Value> operands; ///< The labels, and weights if there are any.
   SmallVector<NamedAttribute> attributes;
@@ -16,8 +16,8 @@ struct ClassLoss {
 
 } // namespace
 
-/// Reads the labels of scores [N, C, d..]: [N, d..], which are input `first`,
-/// optional weights [C]; the label to ignore is an attribute or input
+/// Reads the labels [N, d..] of scores [N, C, d..], which are input `first`,
+/// and optional weights [C]; the label to ignore is an attribute or input
 /// `ignoreInput`.
 static std::optional<ClassLoss> readClassLoss(ImportedNode &node, Value scores,
                                               unsigned first,
@@ -84,9 +84,9 @@ static LogicalResult importClassLoss(ImportedNode &node) {
       1, node.emit<train::LogSoftmaxOp>(scores, node.i64("axis", 1)));
 }
 
-/// dY, the log-probabilities, then as in the loss. The gradient op takes
-/// scores: those of which the log-probabilities are, or these, whose softmax is
-/// theirs.
+/// Inputs dY and the log-probabilities, then as in the loss. The gradient op
+/// takes scores: the scores of the log-probabilities, or the latter themselves,
+/// since the softmax of log-probabilities is the same.
 template <bool isInternal>
 static LogicalResult importClassLossGrad(ImportedNode &node) {
   Value grad = node.floatInput(0), scores = node.floatInput(1);
@@ -100,11 +100,11 @@ static LogicalResult importClassLossGrad(ImportedNode &node) {
     scores = logSoftmax.getInput();
   if (loss->reduction != train::LossReduction::None &&
       product(shapeOf(grad)) == 1)
-    grad = node.reshape(grad, {}); // ONNX Runtime takes [1] for [].
+    grad = node.reshape(grad, {}); // ONNX Runtime uses [1] instead of [].
   loss->operands.insert(loss->operands.begin(), {grad, scores});
   Value result = node.emit<train::SoftmaxCrossEntropyGradOp>(loss->operands,
                                                              loss->attributes);
-  if (isInternal && node.hasInput(5)) // What another gradient adds.
+  if (isInternal && node.hasInput(5)) // Another gradient to add.
     result = node.emit<train::AddOp>(
         {result, node.reshape(node.floatInput(5), shapeOf(scores))});
   return node.setOutput(0, result);

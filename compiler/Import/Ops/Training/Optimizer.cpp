@@ -1,10 +1,10 @@
 //===- Optimizer.cpp - Import of updates that the model makes -------------===//
 //
-// Adagrad, Momentum and Adam of ai.onnx.preview.training, written out: formulas
-// that differ from PyTorch's in where epsilon and decay stand. Inputs are the
-// rate, the count of updates and then, by kind, what belongs to each tensor:
-// all tensors, all gradients, all states.
-// Source: onnx/defs/training/defs.cc, version 1.
+// Adagrad, Momentum and Adam of ai.onnx.preview.training, as elementary ops:
+// their formulas differ from PyTorch's in the places of epsilon and decay.
+// Inputs are the rate, the number of updates, and then all tensors, all
+// gradients, and all states of each kind. Source: onnx/defs/training/defs.cc,
+// version 1.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,10 +17,10 @@ using namespace mpc;
 
 namespace {
 
-/// What the updates of one node share, and their formulas' short names.
+/// The common part of the updates of one node, and short names for formulas.
 class Update {
 public:
-  /// `kinds` inputs belong to each tensor.
+  /// Each tensor has `kinds` inputs.
   Update(ImportedNode &node, unsigned kinds);
 
   unsigned size() const { return count; }
@@ -39,7 +39,8 @@ public:
     return factor == 1 ? a : mul(node.scalar(factor), a);
   }
   Value root(Value a) { return node.emit<train::SqrtOp>(a); }
-  /// a x + b y: one after the other, so that ops have an order.
+  /// a x + b y, built in separate statements, so that the order of ops is
+  /// defined.
   Value sum(double a, Value x, double b, Value y) {
     Value first = scale(a, x), second = scale(b, y);
     return add(first, second);
@@ -76,7 +77,9 @@ Update::Update(ImportedNode &node, unsigned kinds)
                  << "is not a multiple of " << kinds;
   count = tensors / kinds;
   unsigned given = node.proto.output_size();
-  if (!node.failed() && given > (kinds - 1) * count) // All but gradients.
+  if (!node.failed() && given > (kinds - 1) * count) // There are outputs for
+                                                     // all kinds except
+                                                     // gradients.
     node.error() << "has " << given << " outputs, but gives "
                  << (kinds - 1) * count;
   rate = node.floatInput(0);
@@ -99,7 +102,7 @@ Value Update::correction(double beta) {
                  << std::to_string(beta) << " does not";
     return nullptr;
   }
-  // The op counts from 0 on.
+  // bias_correction counts steps from 0.
   Value before = node.integerOp(train::IntegerOperation::Sub, time,
                                 node.numberLike(time, 1));
   OpBuilder &builder = node.graph.builder;
@@ -167,9 +170,9 @@ static LogicalResult importMomentum(ImportedNode &node) {
   return success(!node.failed());
 }
 
-/// V' = alpha V + (1 - alpha) G, H' = beta H + (1 - beta) G^2,
-/// r = R sqrt(1 - beta^T) / (1 - alpha^T), but R in the first update,
-/// X' = (1 - norm_coefficient_post) (X - r V' / (sqrt(H') + epsilon))
+/// V' = alpha V + (1 - alpha) G, H' = beta H + (1 - beta) G^2, r = R sqrt(1 -
+/// beta^T) / (1 - alpha^T), or R in the first update, X' = (1 -
+/// norm_coefficient_post) (X - r V' / (sqrt(H') + epsilon))
 static LogicalResult importAdam(ImportedNode &node) {
   Update u(node, 4);
   double alpha = node.floatAttr("alpha", 0.9);
@@ -196,7 +199,7 @@ static LogicalResult importAdam(ImportedNode &node) {
   return success(!node.failed());
 }
 
-/// The number that a float stands for: 0.9, not what is next to it.
+/// The decimal number that a float stands for: 0.9, not the float next to it.
 static double decimalOf(double value) {
   char text[32];
   auto end =
@@ -205,8 +208,8 @@ static double decimalOf(double value) {
   return std::strtod(text, nullptr);
 }
 
-/// PyTorch's adam and adamw, as `mpc export --training` writes them: the ops
-/// that mpc trains with, and not the body that the model has for others.
+/// Imports PyTorch's Adam and AdamW, as `mpc export --training` writes them, as
+/// mpc's own ops; the function body in the model is for other runtimes.
 template <bool decoupled>
 static LogicalResult importOwnAdam(ImportedNode &node) {
   double beta1 = node.floatAttr("beta1", 0.9);

@@ -1,5 +1,5 @@
-// What the pages have in common. Names come from files: they are only ever put
-// into a page as text.
+// The common part of the pages. Names come from files, so they are only
+// inserted into a page as text.
 'use strict';
 
 const report = JSON.parse(document.getElementById('report').textContent);

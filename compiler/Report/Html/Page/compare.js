@@ -1,4 +1,4 @@
-// The page of mpc compare --html. What is not finite is null.
+// The page of mpc compare --html. Numbers that are not finite are null.
 
 const PAGE = 200; // Rows of ops that are shown at once.
 const WIDTH = 620, HEIGHT = 240, LEFT = 76, BOTTOM = 22;
@@ -10,8 +10,8 @@ const short = (number, digits = 3) => Number(number.toPrecision(digits)).toStrin
 
 //===--- Charts ---===//
 
-/// A drawing with an axis of values. `place` says where a value is between the
-/// lower and the upper end, `label` what stands there.
+/// A drawing with an axis of values. `place` maps a value to its position
+/// between the lower and the upper end, `label` to its text.
 function axes(marks, place, label) {
   const svg = drawing('svg', {viewBox: `0 0 ${WIDTH} ${HEIGHT}`, width: WIDTH, height: HEIGHT});
   for (const mark of marks) {
@@ -24,8 +24,8 @@ function axes(marks, place, label) {
 
 const heightOf = (part) => (8 + (HEIGHT - BOTTOM - 8) * (1 - part)).toFixed(1) * 1;
 
-/// Curves over steps, ours and that of the reference; they end where there is no
-/// number. `name` is of a number.
+/// Curves over steps, of the program and of the reference, without numbers that
+/// are not finite. `name` formats a number.
 function curves(title, lines, name) {
   const numbers = lines.flat().filter((number) => number !== null);
   if (!numbers.length) return element('figure', {}, element('figcaption', {}, `${title}: not finite`));
@@ -52,7 +52,8 @@ function curves(title, lines, name) {
   return element('figure', {}, label, svg);
 }
 
-/// A point for each op, higher by decades; what is not finite lies on top.
+/// A point for each op on a logarithmic axis; errors that are not finite lie on
+/// top.
 function errors() {
   const LEAST = -8, MOST = 1;
   const decades = Array.from({length: MOST - LEAST + 1}, (_, i) => LEAST + i);

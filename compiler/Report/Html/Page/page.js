@@ -69,8 +69,8 @@ function showMemory() {
   byId('memory').replaceChildren(...(charts.length ? charts : ['No data.']));
 }
 
-/// What is kept for the backward pass, op by op of the function as it was before
-/// and as it is. Forward ops are the same in both.
+/// Bytes kept for the backward pass, over the ops of the function before and
+/// after recomputation. Forward ops are the same in both.
 function showKept() {
   const again = report.recompute.find((candidate) => candidate.function === current.name);
   byId('recompute').hidden = !again;
@@ -199,8 +199,8 @@ function showDetails(op) {
 
 //===--- Graph: the modules in one, forward left, backward right ---===//
 
-/// What lies directly in the module that is open, in the order in which it is
-/// entered: modules, and ops of its own.
+/// The children of the open module, in the order in which they are entered:
+/// modules, and ops of its own.
 function findRows() {
   const rows = new Map(), placeOf = [];
   current.ops.forEach((op, i) => {
@@ -217,7 +217,7 @@ function findRows() {
   return [list, placeOf];
 }
 
-/// Pairs of places with something that flows between them, once each.
+/// Pairs of places with data flow between them, once each.
 function findEdges(placeOf) {
   const edges = new Map();
   current.ops.forEach((op, i) => {
@@ -234,7 +234,7 @@ function findEdges(placeOf) {
   return [...edges.values()];
 }
 
-const MOST = 2000; // Rows that a browser draws without a pause.
+const MOST = 2000; // Rows that a browser draws without a noticeable delay.
 const ROW = 34, BOX = 26, WIDTH = 380, LEFT = 120, GAP = 90;
 const boxLeft = (side) => LEFT + side * (WIDTH + GAP);
 

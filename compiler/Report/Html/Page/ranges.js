@@ -1,6 +1,6 @@
-// What a profile measured of the results of ops, and where formats end.
+// The profiled results of ops, and the limits of formats.
 
-// The largest number of each, and the smallest above zero.
+// The largest number of each format, and the smallest above zero.
 const FORMATS = {
   f16: {largest: 65504, smallest: 2 ** -24},
   e4m3: {largest: 448, smallest: 2 ** -9},
@@ -11,12 +11,12 @@ const FIRST = -44, BINS = 64; // Exponents of a histogram: those of mpc profile.
 const isOutside = (tensor, {largest, smallest}) => tensor.largest > largest || (tensor.smallest > 0 && tensor.smallest < smallest);
 const isBroken = (tensor) => tensor.nans + tensor.infinities > 0;
 
-/// Whether some result of an op is as the filter of this name wants it.
+/// Returns true if some result of an op matches the filter `name`.
 function hasRange(op, name) {
   return (op.ranges || []).some((tensor) => name === 'broken' ? isBroken(tensor) : isOutside(tensor, FORMATS[name]));
 }
 
-/// How many elements have an exponent from `from` to before `to`.
+/// The number of elements with an exponent in [from, to).
 function countBetween(tensor, from, to) {
   return tensor.exponents.counts.reduce((sum, n, i) => {
     const exponent = tensor.exponents.first + i;
@@ -27,7 +27,7 @@ function countBetween(tensor, from, to) {
 const rough = (number) => number === 0 ? '0' : Math.abs(number) >= 1e-3 && Math.abs(number) < 1e5
   ? Number(number.toPrecision(4)).toString() : number.toExponential(2);
 
-/// "12 (0.4 %)", "some" where it is known that there are, but not how many.
+/// "12 (0.4 %)", or "some" if the number is unknown but not zero.
 function partOf(tensor, number, some) {
   if (number === 0) return some ? 'some' : 'none';
   const share = 100 * number / (tensor.count || 1);
@@ -43,7 +43,7 @@ function brokenText(tensor) {
   return isBroken(tensor) ? `${tensor.nans} NaN, ${tensor.infinities} infinite` : 'none';
 }
 
-/// What a pointer over an op is told.
+/// The tooltip of an op.
 function rangeText(op) {
   return (op.ranges || []).map((tensor) => `largest ${rough(tensor.largest)}, smallest above 0 ${rough(tensor.smallest)}, ` +
     `zeros ${partOf(tensor, tensor.zeros)}, not finite ${brokenText(tensor)}, ` +
@@ -52,8 +52,8 @@ function rangeText(op) {
 
 //===--- Drawings ---===//
 
-/// Heights from 0 to 1 of all bins, of logarithms: few elements in the tails
-/// are what matters.
+/// Heights from 0 to 1 of all bins, on a logarithmic scale, because the few
+/// elements in the tails matter.
 function heightsOf(tensor) {
   const heights = new Array(BINS).fill(0);
   tensor.exponents.counts.forEach((n, i) => {
@@ -96,13 +96,13 @@ function histogram(tensor) {
     const y = HEIGHT + 16 + LINE * i + LINE / 2, from = across(Math.log2(format.smallest)), to = across(Math.log2(format.largest));
     svg.append(drawing('text', {x: 0, y: y + 4}, name),
       drawing('path', {class: 'extent', d: `M${from},${y - 4} V${y + 4} M${from},${y} H${to.toFixed(1)} M${to.toFixed(1)},${y - 4} V${y + 4}`}));
-    // Only f16 is used as it is: FP8 has scales.
+    // Only f16 is used without a scale, unlike FP8.
     if (name === 'f16') svg.append(drawing('path', {class: 'limit', d: `M${from},0 V${y} M${to.toFixed(1)},0 V${y}`}));
   });
   return svg;
 }
 
-/// What is shown of the results of an op that is looked at.
+/// The display of the results of the selected op.
 function rangeDetails(op) {
   return (op.ranges || []).map((tensor, i) => {
     const list = element('dl');
