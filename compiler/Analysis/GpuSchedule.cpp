@@ -1,4 +1,4 @@
-//===- GpuSchedule.cpp - How a GPU walks a kernel's domain ----------------===//
+//===- GpuSchedule.cpp - GPU schedule of a kernel -------------------------===//
 
 #include "compiler/Analysis/GpuSchedule.h"
 

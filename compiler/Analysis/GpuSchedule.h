@@ -1,4 +1,4 @@
-//===- GpuSchedule.h - How a GPU walks a kernel's domain --------*- C++ -*-===//
+//===- GpuSchedule.h - GPU schedule of a kernel -----------------*- C++ -*-===//
 #ifndef MPC_COMPILER_ANALYSIS_GPUSCHEDULE_H
 #define MPC_COMPILER_ANALYSIS_GPUSCHEDULE_H
 

@@ -1,4 +1,4 @@
-//===- KernelDomain.cpp - How linalg ops share one loop nest --------------===//
+//===- KernelDomain.cpp - Shared loop nest of linalg ops ------------------===//
 
 #include "compiler/Analysis/KernelDomain.h"
 

@@ -1,4 +1,4 @@
-//===- KernelDomain.h - How linalg ops share one loop nest ------*- C++ -*-===//
+//===- KernelDomain.h - Shared loop nest of linalg ops ----------*- C++ -*-===//
 //
 // A generated kernel computes several `linalg.generic` ops in one walk over a
 // common iteration space with three zones:

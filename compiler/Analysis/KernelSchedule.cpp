@@ -1,4 +1,4 @@
-//===- KernelSchedule.cpp - How a kernel walks its domain -----------------===//
+//===- KernelSchedule.cpp - CPU schedule of a kernel ----------------------===//
 
 #include "compiler/Analysis/KernelSchedule.h"
 

@@ -1,4 +1,4 @@
-//===- KernelSchedule.h - How a kernel walks its domain ---------*- C++ -*-===//
+//===- KernelSchedule.h - CPU schedule of a kernel --------------*- C++ -*-===//
 #ifndef MPC_COMPILER_ANALYSIS_KERNELSCHEDULE_H
 #define MPC_COMPILER_ANALYSIS_KERNELSCHEDULE_H
 

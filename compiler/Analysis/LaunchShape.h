@@ -1,4 +1,4 @@
-//===- LaunchShape.h - What planning asks of a device's walks ----*- C++-*-===//
+//===- LaunchShape.h - Launch of a kernel on a device -----------*- C++ -*-===//
 #ifndef MPC_COMPILER_ANALYSIS_LAUNCHSHAPE_H
 #define MPC_COMPILER_ANALYSIS_LAUNCHSHAPE_H
 

@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What the values of a function can be ------------------===//
+//===- Ranges.cpp - Ranges of the values of a function --------------------===//
 
 #include "compiler/Analysis/Ranges.h"
 

@@ -1,4 +1,4 @@
-//===- Catalog.cpp - The kernel catalog as the compiler sees it -----------===//
+//===- Catalog.cpp - The compiler's view of the kernel catalog ------------===//
 
 #include "compiler/Catalog/Catalog.h"
 

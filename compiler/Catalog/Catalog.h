@@ -1,4 +1,4 @@
-//===- Catalog.h - The kernel catalog as the compiler sees it ---*- C++ -*-===//
+//===- Catalog.h - The compiler's view of the kernel catalog ----*- C++ -*-===//
 #ifndef MPC_COMPILER_CATALOG_CATALOG_H
 #define MPC_COMPILER_CATALOG_CATALOG_H
 

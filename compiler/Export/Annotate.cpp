@@ -1,4 +1,4 @@
-//===- Annotate.cpp - Notes at the nodes of an ONNX file ------------------===//
+//===- Annotate.cpp - Notes at nodes of an ONNX file ----------------------===//
 //
 // The libonnx of current distributions does not know the field of nodes, so it
 // is written as an unknown field.

@@ -1,4 +1,4 @@
-//===- Annotate.h - Notes at the nodes of an ONNX file ----------*- C++ -*-===//
+//===- Annotate.h - Notes at nodes of an ONNX file --------------*- C++ -*-===//
 #ifndef MPC_COMPILER_EXPORT_ANNOTATE_H
 #define MPC_COMPILER_EXPORT_ANNOTATE_H
 

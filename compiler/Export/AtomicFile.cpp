@@ -1,4 +1,4 @@
-//===- AtomicFile.cpp - A file that appears whole or not at all -----------===//
+//===- AtomicFile.cpp - A file that is written atomically -----------------===//
 
 #include "compiler/Export/AtomicFile.h"
 

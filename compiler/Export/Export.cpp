@@ -1,4 +1,4 @@
-//===- Export.cpp - Trained weights back into an ONNX file ----------------===//
+//===- Export.cpp - Trained weights as an ONNX file -----------------------===//
 
 #include "compiler/Export/Export.h"
 
@@ -30,7 +30,7 @@ static Error invalid(const Twine &message) {
 }
 
 //===----------------------------------------------------------------------===//
-// Values into tensors
+// Writing values into tensors
 //===----------------------------------------------------------------------===//
 
 /// Converts each value to an `Element` with `convert` and returns the bytes.
@@ -160,7 +160,7 @@ static Error replaceValues(onnx::ModelProto &model, const TrainedStates &states,
 }
 
 //===----------------------------------------------------------------------===//
-// The whole
+// The model
 //===----------------------------------------------------------------------===//
 
 /// Exports the evaluation model of training artifacts, without the loss.

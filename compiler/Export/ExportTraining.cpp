@@ -1,4 +1,4 @@
-//===- ExportTraining.cpp - A model that says how it is trained -----------===//
+//===- ExportTraining.cpp - A training step as training_info --------------===//
 //
 // The importer turns it into the same program again
 // (compiler/Import/TrainingStep/ImportStep.cpp): Adam updates are functions of

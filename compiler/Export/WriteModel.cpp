@@ -1,4 +1,4 @@
-//===- WriteModel.cpp - An ONNX model and its data into files -------------===//
+//===- WriteModel.cpp - Writing an ONNX model and its data ----------------===//
 
 #include "compiler/Export/WriteModel.h"
 

@@ -1,4 +1,4 @@
-//===- WriteModel.h - An ONNX model and its data into files -----*- C++ -*-===//
+//===- WriteModel.h - Writing an ONNX model and its data --------*- C++ -*-===//
 #ifndef MPC_COMPILER_EXPORT_WRITEMODEL_H
 #define MPC_COMPILER_EXPORT_WRITEMODEL_H
 

@@ -1,4 +1,4 @@
-//===- Import.cpp - From an ONNX file to the train dialect ----------------===//
+//===- Import.cpp - Import of ONNX files as train ops ---------------------===//
 
 #include "compiler/Import/Import.h"
 #include "compiler/Import/Normalize/ModulePaths.h"

@@ -1,4 +1,4 @@
-//===- Import.h - From an ONNX file to the train dialect --------*- C++ -*-===//
+//===- Import.h - Import of ONNX files as train ops -------------*- C++ -*-===//
 #ifndef MPC_COMPILER_IMPORT_IMPORT_H
 #define MPC_COMPILER_IMPORT_IMPORT_H
 

@@ -1,4 +1,4 @@
-//===- HostTensor.cpp - A tensor in the interpreter's memory -------------===//
+//===- HostTensor.cpp - Tensors of the interpreter ------------------------===//
 
 #include "compiler/Reference/HostTensor.h"
 

@@ -1,4 +1,4 @@
-//===- HostTensor.h - A tensor in the interpreter's memory -----*- C++ -*-===//
+//===- HostTensor.h - Tensors of the interpreter ----------------*- C++ -*-===//
 #ifndef MPC_COMPILER_REFERENCE_HOSTTENSOR_H
 #define MPC_COMPILER_REFERENCE_HOSTTENSOR_H
 

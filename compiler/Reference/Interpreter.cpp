@@ -1,4 +1,4 @@
-//===- Interpreter.cpp - Functions of linalg ops, in f64 ------------------===//
+//===- Interpreter.cpp - f64 interpreter of linalg ops --------------------===//
 
 #include "compiler/Reference/Interpreter.h"
 

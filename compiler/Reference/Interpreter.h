@@ -1,4 +1,4 @@
-//===- Interpreter.h - Functions of linalg ops, in f64 ----------*- C++ -*-===//
+//===- Interpreter.h - f64 interpreter of linalg ops ------------*- C++ -*-===//
 //
 // The reference for compiled programs: ops run in order, element by element,
 // each into separate memory. Nothing is fused, planned or generated, so bugs of

@@ -1,4 +1,4 @@
-//===- ScalarCode.cpp - The body of a linalg op, ready to run -------------===//
+//===- ScalarCode.cpp - The compiled body of a linalg op ------------------===//
 
 #include "compiler/Reference/ScalarCode.h"
 
@@ -14,7 +14,7 @@ using namespace mlir;
 using namespace mpc::reference;
 
 //===----------------------------------------------------------------------===//
-// What ops do
+// Functions of ops
 //===----------------------------------------------------------------------===//
 
 static bool holds(arith::CmpFPredicate predicate, double a, double b) {

@@ -1,4 +1,4 @@
-//===- Diagnostics.cpp - Messages as users read them ----------------------===//
+//===- Diagnostics.cpp - Diagnostics in terms of the model ----------------===//
 
 #include "compiler/Support/Diagnostics.h"
 

@@ -1,4 +1,4 @@
-//===- Diagnostics.h - Messages as users read them --------------*- C++ -*-===//
+//===- Diagnostics.h - Diagnostics in terms of the model --------*- C++ -*-===//
 #ifndef MPC_COMPILER_SUPPORT_DIAGNOSTICS_H
 #define MPC_COMPILER_SUPPORT_DIAGNOSTICS_H
 

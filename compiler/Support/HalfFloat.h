@@ -1,4 +1,4 @@
-//===- HalfFloat.h - 16-bit floats to f32 and back --------------*- C++ -*-===//
+//===- HalfFloat.h - Conversions of 16-bit floats ---------------*- C++ -*-===//
 //
 // Weights are converted by the million; APFloat would be too slow.
 //

@@ -1,4 +1,4 @@
-//===- Locations.cpp - From an op back to its ONNX node -------------------===//
+//===- Locations.cpp - Locations of ONNX nodes ----------------------------===//
 
 #include "compiler/Support/Locations.h"
 

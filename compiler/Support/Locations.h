@@ -1,4 +1,4 @@
-//===- Locations.h - From an op back to its ONNX node -----------*- C++ -*-===//
+//===- Locations.h - Locations of ONNX nodes --------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_SUPPORT_LOCATIONS_H
 #define MPC_COMPILER_SUPPORT_LOCATIONS_H
 

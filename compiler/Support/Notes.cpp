@@ -1,4 +1,4 @@
-//===- Notes.cpp - Decisions that the user should hear of -----------------===//
+//===- Notes.cpp - Decisions that mpc tells the user ----------------------===//
 
 #include "compiler/Support/Notes.h"
 

@@ -1,4 +1,4 @@
-//===- Backend.cpp - What the compiler asks of a device -------------------===//
+//===- Backend.cpp - The compiler's interface to a device -----------------===//
 
 #include "compiler/Target/Backend.h"
 

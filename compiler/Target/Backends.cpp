@@ -1,4 +1,4 @@
-//===- Backends.cpp - The backends that there are -------------------------===//
+//===- Backends.cpp - List of all backends --------------------------------===//
 
 #include "compiler/Target/Backend.h"
 

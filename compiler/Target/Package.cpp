@@ -1,4 +1,4 @@
-//===- Package.cpp - The compiled program as a file -----------------------===//
+//===- Package.cpp - Writer of packages -----------------------------------===//
 
 #include "compiler/Target/Package.h"
 

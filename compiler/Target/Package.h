@@ -1,4 +1,4 @@
-//===- Package.h - The compiled program as a file ---------------*- C++ -*-===//
+//===- Package.h - Writer of packages ---------------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_TARGET_PACKAGE_H
 #define MPC_COMPILER_TARGET_PACKAGE_H
 

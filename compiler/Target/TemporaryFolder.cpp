@@ -1,4 +1,4 @@
-//===- TemporaryFolder.cpp - Files between our tools and others -----------===//
+//===- TemporaryFolder.cpp - Files for external tools ---------------------===//
 
 #include "compiler/Target/TemporaryFolder.h"
 

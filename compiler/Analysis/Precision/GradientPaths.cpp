@@ -1,4 +1,4 @@
-//===- GradientPaths.cpp - From a gradient to the pack --------------------===//
+//===- GradientPaths.cpp - Paths from gradients to packs ------------------===//
 
 #include "compiler/Analysis/Precision/GradientPaths.h"
 

@@ -1,4 +1,4 @@
-//===- GradientPaths.h - From a gradient to the pack ------------*- C++ -*-===//
+//===- GradientPaths.h - Paths from gradients to packs ----------*- C++ -*-===//
 //
 // The gradient of a parameter is summed in f32, and the optimizer reads it in
 // f32: rounding in between would defeat the purpose of master weights. The ops

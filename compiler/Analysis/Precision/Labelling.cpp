@@ -1,4 +1,4 @@
-//===- Labelling.cpp - Two labels for every float of a function -----------===//
+//===- Labelling.cpp - Choice between f32 and 16 bit by a cut -------------===//
 
 #include "compiler/Analysis/Precision/Labelling.h"
 
@@ -60,7 +60,7 @@ static bool isComputed(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
-// What is always f32
+// Values that are always f32
 //===----------------------------------------------------------------------===//
 
 /// True if `value` must be stored in f32. Weights that are only moved may be

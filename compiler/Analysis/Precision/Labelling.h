@@ -1,4 +1,4 @@
-//===- Labelling.h - Two labels for every float of a function ---*- C++ -*-===//
+//===- Labelling.h - Choice between f32 and 16 bit by a cut -----*- C++ -*-===//
 //
 // Chooses between f32 and 16 bit for every f32 tensor of a function so that the
 // number of bytes moved is minimal among all choices that classes, pins,

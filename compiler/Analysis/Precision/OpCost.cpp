@@ -1,4 +1,4 @@
-//===- OpCost.cpp - What an op computes and moves -------------------------===//
+//===- OpCost.cpp - Operations and memory traffic of an op ----------------===//
 
 #include "compiler/Analysis/Precision/OpCost.h"
 

@@ -1,4 +1,4 @@
-//===- Origins.cpp - Where values come from and lead to -------------------===//
+//===- Origins.cpp - Origins of values ------------------------------------===//
 
 #include "compiler/Analysis/Precision/Origins.h"
 

@@ -1,4 +1,4 @@
-//===- Origins.h - Where values come from and lead to -----------*- C++ -*-===//
+//===- Origins.h - Origins of values ----------------------------*- C++ -*-===//
 //
 // Whether a value may be rounded depends less on the op that computes it than
 // on its origin: an input that a later subtraction centres, a weight, the

@@ -1,4 +1,4 @@
-//===- PrecisionFacts.cpp - What the precision passes agree on ------------===//
+//===- PrecisionFacts.cpp - Helpers of the precision passes ---------------===//
 
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
 

@@ -1,4 +1,4 @@
-//===- Residuals.cpp - Sums that skip what they are added to --------------===//
+//===- Residuals.cpp - Sums of residual streams ---------------------------===//
 
 #include "compiler/Analysis/Precision/Residuals.h"
 

@@ -1,4 +1,4 @@
-//===- Sensitivities.cpp - What rounding a tensor does to the loss --------===//
+//===- Sensitivities.cpp - Sensitivities of values ------------------------===//
 
 #include "compiler/Analysis/Precision/Sensitivities.h"
 

@@ -1,4 +1,4 @@
-//===- AttributeNames.cpp - Tensors that attributes name ------------------===//
+//===- AttributeNames.cpp - Tensor names in attributes --------------------===//
 
 #include "compiler/Import/Check/AttributeNames.h"
 

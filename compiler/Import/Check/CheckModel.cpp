@@ -1,4 +1,4 @@
-//===- CheckModel.cpp - Is this a model we can import? --------------------===//
+//===- CheckModel.cpp - Checks before the import --------------------------===//
 
 #include "compiler/Import/Check/CheckModel.h"
 

@@ -1,4 +1,4 @@
-//===- Remarks.cpp - Traces that exporters leave --------------------------===//
+//===- Remarks.cpp - Traces of exporters ----------------------------------===//
 
 #include "compiler/Import/Check/Remarks.h"
 

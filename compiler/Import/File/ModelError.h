@@ -1,4 +1,4 @@
-//===- ModelError.h - Why a model file could not be used --------*- C++ -*-===//
+//===- ModelError.h - Errors about model files ------------------*- C++ -*-===//
 //
 // Shared by import and export; uses neither MLIR nor ONNX.
 //

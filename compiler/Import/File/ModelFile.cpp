@@ -1,4 +1,4 @@
-//===- ModelFile.cpp - An ONNX file, parsed -------------------------------===//
+//===- ModelFile.cpp - A parsed ONNX file ---------------------------------===//
 //
 // Reads three syntaxes. Before the protobuf parser runs, a scan without
 // allocations counts the messages that it would allocate: it needs 250 bytes

@@ -1,4 +1,4 @@
-//===- TensorData.cpp - The numbers of a TensorProto ----------------------===//
+//===- TensorData.cpp - Elements of a TensorProto -------------------------===//
 
 #include "compiler/Import/File/TensorData.h"
 

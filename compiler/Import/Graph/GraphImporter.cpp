@@ -1,4 +1,4 @@
-//===- GraphImporter.cpp - The graph becomes a module ---------------------===//
+//===- GraphImporter.cpp - Import of a graph into a module ----------------===//
 
 #include "compiler/Import/Graph/GraphImporter.h"
 
@@ -725,7 +725,7 @@ std::optional<double> GraphImporter::readScalar(const GraphValue &value,
 }
 
 //===----------------------------------------------------------------------===//
-// What is computed at import
+// Constants computed at import
 //===----------------------------------------------------------------------===//
 
 bool GraphImporter::isConstant(const GraphValue &value) {

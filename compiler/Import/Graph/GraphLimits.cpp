@@ -1,4 +1,4 @@
-//===- GraphLimits.cpp - How much a model may ask for ---------------------===//
+//===- GraphLimits.cpp - Limits of models ---------------------------------===//
 //
 // A small file can expand to any amount of work. Each kind of work is counted
 // during the import, so that exceeding a limit is an error instead of a

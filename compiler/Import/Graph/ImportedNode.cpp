@@ -1,4 +1,4 @@
-//===- ImportedNode.cpp - A node, as its import function sees it ----------===//
+//===- ImportedNode.cpp - A node during its import ------------------------===//
 
 #include "compiler/Import/Graph/ImportedNode.h"
 

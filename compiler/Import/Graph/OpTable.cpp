@@ -1,4 +1,4 @@
-//===- OpTable.cpp - Which ONNX ops become what ---------------------------===//
+//===- OpTable.cpp - Table of supported ONNX ops --------------------------===//
 
 #include "compiler/Import/Graph/ImportedNode.h"
 #include "compiler/Import/Normalize/NormalizeModel.h"

@@ -1,4 +1,4 @@
-//===- InitializerHeuristics.cpp - What an initializer is for -------------===//
+//===- InitializerHeuristics.cpp - Roles of initializers ------------------===//
 
 #include "compiler/Import/Initializers/InitializerHeuristics.h"
 

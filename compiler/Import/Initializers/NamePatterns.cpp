@@ -1,4 +1,4 @@
-//===- NamePatterns.cpp - Options that name parts of a model --------------===//
+//===- NamePatterns.cpp - Name patterns of options ------------------------===//
 
 #include "compiler/Import/Initializers/NamePatterns.h"
 

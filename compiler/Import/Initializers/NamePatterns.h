@@ -1,4 +1,4 @@
-//===- NamePatterns.h - Options that name parts of a model ------*- C++ -*-===//
+//===- NamePatterns.h - Name patterns of options ----------------*- C++ -*-===//
 #ifndef MPC_COMPILER_IMPORT_INITIALIZERS_NAMEPATTERNS_H
 #define MPC_COMPILER_IMPORT_INITIALIZERS_NAMEPATTERNS_H
 

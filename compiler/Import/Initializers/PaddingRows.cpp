@@ -1,4 +1,4 @@
-//===- PaddingRows.cpp - Rows of tables that lookups do not train ---------===//
+//===- PaddingRows.cpp - Padding rows of tables ---------------------------===//
 
 #include "compiler/Import/Initializers/PaddingRows.h"
 

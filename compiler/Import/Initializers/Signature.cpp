@@ -1,4 +1,4 @@
-//===- Signature.cpp - What PyTorch says of initializers ------------------===//
+//===- Signature.cpp - PyTorch's signature of a model ---------------------===//
 
 #include "compiler/Import/Initializers/Signature.h"
 

@@ -1,4 +1,4 @@
-//===- InlineFunctions.cpp - Calls of a model's own functions -------------===//
+//===- InlineFunctions.cpp - Inlining of functions ------------------------===//
 
 #include "compiler/Import/Normalize/InlineFunctions.h"
 

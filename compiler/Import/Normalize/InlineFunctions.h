@@ -1,4 +1,4 @@
-//===- InlineFunctions.h - Calls of a model's own functions -----*- C++ -*-===//
+//===- InlineFunctions.h - Inlining of functions ----------------*- C++ -*-===//
 #ifndef MPC_COMPILER_IMPORT_NORMALIZE_INLINEFUNCTIONS_H
 #define MPC_COMPILER_IMPORT_NORMALIZE_INLINEFUNCTIONS_H
 

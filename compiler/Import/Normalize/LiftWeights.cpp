@@ -1,4 +1,4 @@
-//===- LiftWeights.cpp - Weights that nodes give --------------------------===//
+//===- LiftWeights.cpp - Weights that are nodes ---------------------------===//
 
 #include "compiler/Import/File/TensorData.h"
 #include "compiler/Import/Normalize/NormalizeModel.h"

@@ -1,4 +1,4 @@
-//===- ModulePaths.cpp - Modules that exporters wrote down ----------------===//
+//===- ModulePaths.cpp - Modules recorded by exporters --------------------===//
 
 #include "compiler/Import/Normalize/ModulePaths.h"
 

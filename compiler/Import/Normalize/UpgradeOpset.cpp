@@ -1,4 +1,4 @@
-//===- UpgradeOpset.cpp - Models of opset 9 to 12 -------------------------===//
+//===- UpgradeOpset.cpp - Upgrade of models of opset 9 to 12 --------------===//
 
 #include "compiler/Import/File/ModelGraphs.h"
 #include "compiler/Import/Normalize/NormalizeModel.h"

@@ -1,4 +1,4 @@
-//===- ImportStep.cpp - A training step that the model brings -------------===//
+//===- ImportStep.cpp - Import of an own step -----------------------------===//
 //
 // The graphs of the step become three functions (Attributes.def). States are
 // the initializers that bindings change; all other initializers never change. A
@@ -22,7 +22,7 @@ using Update = TrainingStep::Update;
 using Graphs = TrainingStep::Graphs;
 
 //===----------------------------------------------------------------------===//
-// What the graphs tell by their names
+// Names in the graphs
 //===----------------------------------------------------------------------===//
 
 /// The nodes that compute `wanted`; adds all names that they read to `wanted`.

@@ -1,4 +1,4 @@
-//===- OrtArtifacts.cpp - Training artifacts of ONNX Runtime --------------===//
+//===- OrtArtifacts.cpp - ONNX Runtime training artifacts -----------------===//
 //
 // The meaning of inputs follows from names (training_api/module.cc): an input
 // of the training model is a parameter if the checkpoint has it, a buffer if a
@@ -353,7 +353,7 @@ Error Joiner::run() {
 }
 
 //===----------------------------------------------------------------------===//
-// All together
+// The artifacts
 //===----------------------------------------------------------------------===//
 
 static int64_t opsetOf(const onnx::ModelProto &model) {

@@ -292,7 +292,7 @@ Error CheckpointReader::readProperties(const ort::PropertyBag &wire) {
 }
 
 //===----------------------------------------------------------------------===//
-// The whole
+// The checkpoint
 //===----------------------------------------------------------------------===//
 
 /// Verifies every offset and length in the file and returns the root.

@@ -1,4 +1,4 @@
-//===- TrainingInfo.cpp - ONNX's own form of training steps ---------------===//
+//===- TrainingInfo.cpp - ONNX's training_info ----------------------------===//
 //
 // Source: onnx/onnx.proto, TrainingInfoProto; docs/IR.md, "Training Related
 // Information".

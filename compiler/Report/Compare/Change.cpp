@@ -1,4 +1,4 @@
-//===- Change.cpp - What another format of an op would cost ---------------===//
+//===- Change.cpp - The cost of another format of an op -------------------===//
 
 #include "compiler/Report/Compare/Change.h"
 

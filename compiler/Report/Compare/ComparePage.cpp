@@ -1,4 +1,4 @@
-//===- ComparePage.cpp - A comparison as a page ---------------------------===//
+//===- ComparePage.cpp - A comparison as an HTML page ---------------------===//
 
 #include "compiler/Report/Compare/ComparePage.h"
 

@@ -1,4 +1,4 @@
-//===- ComparePage.h - A comparison as a page -------------------*- C++ -*-===//
+//===- ComparePage.h - A comparison as an HTML page -------------*- C++ -*-===//
 #ifndef MPC_COMPILER_REPORT_COMPARE_COMPAREPAGE_H
 #define MPC_COMPILER_REPORT_COMPARE_COMPAREPAGE_H
 

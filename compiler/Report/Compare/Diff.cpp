@@ -1,4 +1,4 @@
-//===- Diff.cpp - In what two reports differ ------------------------------===//
+//===- Diff.cpp - Differences between two reports -------------------------===//
 
 #include "compiler/Report/Compare/Diff.h"
 

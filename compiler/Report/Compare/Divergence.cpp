@@ -1,4 +1,4 @@
-//===- Divergence.cpp - Where two programs of one model part --------------===//
+//===- Divergence.cpp - Where two programs of a model diverge -------------===//
 
 #include "compiler/Report/Compare/Divergence.h"
 

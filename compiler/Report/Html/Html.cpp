@@ -1,4 +1,4 @@
-//===- Html.cpp - A report as a page --------------------------------------===//
+//===- Html.cpp - A report as an HTML page --------------------------------===//
 
 #include "compiler/Report/Html/Html.h"
 

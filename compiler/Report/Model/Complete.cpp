@@ -1,4 +1,4 @@
-//===- Complete.cpp - What a report gets when all is compiled -------------===//
+//===- Complete.cpp - Completion of a report ------------------------------===//
 //
 // Adds recomputation, devices, the module of each op, and the summary to the
 // report that mpc-report-precision wrote.

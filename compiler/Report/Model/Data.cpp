@@ -1,4 +1,4 @@
-//===- Data.cpp - A report as it was read ---------------------------------===//
+//===- Data.cpp - A parsed report -----------------------------------------===//
 
 #include "compiler/Report/Model/Data.h"
 
@@ -18,7 +18,7 @@ using llvm::StringRef;
 using llvm::json::Object;
 
 //===----------------------------------------------------------------------===//
-// What is derived
+// Derived properties
 //===----------------------------------------------------------------------===//
 
 StringRef mpc::report::nameOf(Phase phase) {

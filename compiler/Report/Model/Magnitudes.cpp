@@ -1,4 +1,4 @@
-//===- Magnitudes.cpp - What errors of results are relative to ------------===//
+//===- Magnitudes.cpp - Norms that errors are relative to -----------------===//
 
 #include "compiler/Report/Model/Magnitudes.h"
 

@@ -1,4 +1,4 @@
-//===- Modules.cpp - The modules that a network is written in -------------===//
+//===- Modules.cpp - Modules of a network ---------------------------------===//
 
 #include "compiler/Report/Model/Modules.h"
 
@@ -203,7 +203,7 @@ std::vector<Module> mpc::report::findModules(const Function &function) {
 }
 
 //===----------------------------------------------------------------------===//
-// As many rows as fit
+// Lists of modules
 //===----------------------------------------------------------------------===//
 
 static void list(const std::vector<Module> &modules, size_t depth,

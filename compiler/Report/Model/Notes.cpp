@@ -1,4 +1,4 @@
-//===- Notes.cpp - What a report says of each node ------------------------===//
+//===- Notes.cpp - Notes of a report about nodes --------------------------===//
 
 #include "compiler/Report/Model/Notes.h"
 

@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What a profile says of the ops of a report ------------===//
+//===- Ranges.cpp - Profiled results of the ops of a report ---------------===//
 
 #include "compiler/Report/Model/Ranges.h"
 

@@ -1,4 +1,4 @@
-//===- Reasons.cpp - Words for decisions ----------------------------------===//
+//===- Reasons.cpp - Texts of decisions -----------------------------------===//
 
 #include "compiler/Report/Model/Reasons.h"
 

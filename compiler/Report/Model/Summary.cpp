@@ -1,4 +1,4 @@
-//===- Summary.cpp - A report in a screenful ------------------------------===//
+//===- Summary.cpp - Summary of a report ----------------------------------===//
 
 #include "compiler/Report/Model/Summary.h"
 
@@ -16,7 +16,7 @@ using llvm::json::Object;
 static constexpr size_t kExamples = 3;
 
 //===----------------------------------------------------------------------===//
-// What stays f32
+// Ops that stay f32
 //===----------------------------------------------------------------------===//
 
 std::string mpc::report::stemOf(const Op &op) {

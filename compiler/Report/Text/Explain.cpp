@@ -1,4 +1,4 @@
-//===- Explain.cpp - Why a node computes in what it does ------------------===//
+//===- Explain.cpp - Explanation of a node's format -----------------------===//
 
 #include "compiler/Report/Compare/Change.h"
 #include "compiler/Report/Text/Render.h"

@@ -1,4 +1,4 @@
-//===- RenderSummary.cpp - A report in a screenful ------------------------===//
+//===- RenderSummary.cpp - Summary of a report as text --------------------===//
 
 #include "compiler/Report/Model/Rules.h"
 #include "compiler/Report/Model/Summary.h"
@@ -61,7 +61,7 @@ static void printShares(llvm::raw_ostream &os, const Report &report,
 }
 
 //===----------------------------------------------------------------------===//
-// What stays wide
+// Ops that stay f32
 //===----------------------------------------------------------------------===//
 
 /// A table row: the number of ops, and their shares of the function.

@@ -1,4 +1,4 @@
-//===- RenderTable.cpp - A line for each op -------------------------------===//
+//===- RenderTable.cpp - Table of ops -------------------------------------===//
 
 #include "compiler/Report/Model/Modules.h"
 #include "compiler/Report/Text/Render.h"
@@ -12,7 +12,7 @@ using namespace mpc::report;
 using llvm::StringRef;
 
 //===----------------------------------------------------------------------===//
-// What is meant
+// Selection
 //===----------------------------------------------------------------------===//
 
 bool Selection::contains(const Op &op) const {

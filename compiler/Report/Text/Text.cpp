@@ -1,4 +1,4 @@
-//===- Text.cpp - Tables and numbers as people read them ------------------===//
+//===- Text.cpp - Tables and numbers for users ----------------------------===//
 
 #include "compiler/Report/Text/Text.h"
 

@@ -1,4 +1,4 @@
-//===- Time.cpp - How long entry points would take ------------------------===//
+//===- Time.cpp - Estimated times of entry points -------------------------===//
 
 #include "compiler/Report/Text/Time.h"
 

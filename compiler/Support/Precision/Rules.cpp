@@ -1,4 +1,4 @@
-//===- Rules.cpp - What decides about the precision of an op --------------===//
+//===- Rules.cpp - Rules that decide the precision of an op ---------------===//
 
 #include "compiler/Support/Precision/Rules.h"
 

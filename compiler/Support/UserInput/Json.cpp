@@ -1,4 +1,4 @@
-//===- Json.cpp - JSON that anybody wrote ---------------------------------===//
+//===- Json.cpp - JSON from untrusted files -------------------------------===//
 
 #include "compiler/Support/UserInput/Json.h"
 

@@ -1,4 +1,4 @@
-//===- Nearest.cpp - Names that a pattern may have meant ------------------===//
+//===- Nearest.cpp - Suggestions for mistyped names -----------------------===//
 
 #include "compiler/Support/UserInput/Nearest.h"
 

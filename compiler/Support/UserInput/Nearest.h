@@ -1,4 +1,4 @@
-//===- Nearest.h - Names that a pattern may have meant ----------*- C++ -*-===//
+//===- Nearest.h - Suggestions for mistyped names ---------------*- C++ -*-===//
 #ifndef MPC_COMPILER_SUPPORT_USERINPUT_NEAREST_H
 #define MPC_COMPILER_SUPPORT_USERINPUT_NEAREST_H
 

@@ -1,4 +1,4 @@
-//===- Profile.cpp - What tensors held while a model trained --------------===//
+//===- Profile.cpp - Tensor statistics of a training run ------------------===//
 
 #include "compiler/Support/UserInput/Profile.h"
 

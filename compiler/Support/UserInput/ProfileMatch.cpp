@@ -1,4 +1,4 @@
-//===- ProfileMatch.cpp - Tensors of a profile by op ----------------------===//
+//===- ProfileMatch.cpp - Profiled tensors by op --------------------------===//
 
 #include "compiler/Support/UserInput/ProfileMatch.h"
 

@@ -1,4 +1,4 @@
-//===- ProfileMatch.h - Tensors of a profile by op --------------*- C++ -*-===//
+//===- ProfileMatch.h - Profiled tensors by op ------------------*- C++ -*-===//
 //
 // The compiler looks up the tensors of its values, and a report those of its
 // lines; both find the same tensors.

@@ -1,4 +1,4 @@
-//===- UserRegex.cpp - Regular expressions of users -----------------------===//
+//===- UserRegex.cpp - Regular expressions from users ---------------------===//
 
 #include "compiler/Support/UserInput/UserRegex.h"
 

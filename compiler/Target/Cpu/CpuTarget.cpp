@@ -1,4 +1,4 @@
-//===- CpuTarget.cpp - The CPU that kernels are compiled for --------------===//
+//===- CpuTarget.cpp - CPUs that kernels are compiled for -----------------===//
 
 #include "compiler/Target/Cpu/CpuTarget.h"
 

@@ -1,4 +1,4 @@
-//===- CpuTarget.h - The CPU that kernels are compiled for ------*- C++ -*-===//
+//===- CpuTarget.h - CPUs that kernels are compiled for ---------*- C++ -*-===//
 #ifndef MPC_COMPILER_TARGET_CPU_CPUTARGET_H
 #define MPC_COMPILER_TARGET_CPU_CPUTARGET_H
 

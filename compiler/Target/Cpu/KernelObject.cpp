@@ -1,4 +1,4 @@
-//===- KernelObject.cpp - Kernels to machine code -------------------------===//
+//===- KernelObject.cpp - Kernels as machine code -------------------------===//
 
 #include "compiler/Target/Cpu/KernelObject.h"
 

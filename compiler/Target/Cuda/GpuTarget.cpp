@@ -1,4 +1,4 @@
-//===- GpuTarget.cpp - The GPUs that kernels are compiled for -------------===//
+//===- GpuTarget.cpp - GPUs that kernels are compiled for -----------------===//
 
 #include "compiler/Target/Cuda/GpuTarget.h"
 

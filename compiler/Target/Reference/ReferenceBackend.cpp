@@ -1,4 +1,4 @@
-//===- ReferenceBackend.cpp - What other devices are measured by ----------===//
+//===- ReferenceBackend.cpp - The reference device ------------------------===//
 //
 // CPU code in the simplest form that the code generator supports: each op is a
 // separate kernel, which walks its domain element by element and calls libm.

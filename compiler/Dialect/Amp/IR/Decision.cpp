@@ -1,4 +1,4 @@
-//===- Decision.cpp - Why an op has its types -----------------------------===//
+//===- Decision.cpp - Decisions about the types of ops --------------------===//
 
 #include "compiler/Dialect/Amp/IR/Decision.h"
 

@@ -1,4 +1,4 @@
-//===- Decision.h - Why an op has its types ---------------------*- C++ -*-===//
+//===- Decision.h - Decisions about the types of ops ------------*- C++ -*-===//
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_DECISION_H
 #define MPC_COMPILER_DIALECT_AMP_IR_DECISION_H
 

@@ -1,4 +1,4 @@
-//===- Decision.td - Why an op has its types ---------------*- tablegen -*-===//
+//===- Decision.td - Decisions about the types of ops ------*- tablegen -*-===//
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_DECISION_TD
 #define MPC_COMPILER_DIALECT_AMP_IR_DECISION_TD
 

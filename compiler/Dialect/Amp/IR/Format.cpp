@@ -1,4 +1,4 @@
-//===- Format.cpp - Formats of numbers in the IR --------------------------===//
+//===- Format.cpp - Number formats in the IR ------------------------------===//
 
 #include "compiler/Dialect/Amp/IR/Format.h"
 

@@ -1,4 +1,4 @@
-//===- Format.h - Formats of numbers in the IR ------------------*- C++ -*-===//
+//===- Format.h - Number formats in the IR ----------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_FORMAT_H
 #define MPC_COMPILER_DIALECT_AMP_IR_FORMAT_H
 

@@ -1,4 +1,4 @@
-//===- Format.td - Formats of numbers in the IR ------------*- tablegen -*-===//
+//===- Format.td - Number formats in the IR ----------------*- tablegen -*-===//
 #ifndef MPC_COMPILER_DIALECT_AMP_IR_FORMAT_TD
 #define MPC_COMPILER_DIALECT_AMP_IR_FORMAT_TD
 

@@ -1,4 +1,4 @@
-//===- Fp8Ops.td - Scaled tensors of 8 bit -----------------*- tablegen -*-===//
+//===- Fp8Ops.td - Scaled FP8 tensors ----------------------*- tablegen -*-===//
 //
 // Included by AmpOps.td. A tensor in FP8 is `round(x * scale)` with one scale per
 // tensor, a power of two. Scaling and unscaling are therefore exact: the only loss is

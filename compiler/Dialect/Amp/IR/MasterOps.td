@@ -1,4 +1,4 @@
-//===- MasterOps.td - Master weights of 16 bit -------------*- tablegen -*-===//
+//===- MasterOps.td - 16-bit master weights ----------------*- tablegen -*-===//
 //
 // Two ways to keep updates that are smaller than one ulp of a bf16 weight: a second
 // number beside the weight, or stochastic rounding.

@@ -1,4 +1,4 @@
-//===- NumberRange.cpp - What the elements of a tensor can be -------------===//
+//===- NumberRange.cpp - Ranges of the elements of a tensor ---------------===//
 
 #include "compiler/Dialect/Amp/IR/NumberRange.h"
 

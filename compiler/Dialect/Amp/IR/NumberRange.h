@@ -1,4 +1,4 @@
-//===- NumberRange.h - What the elements of a tensor can be -----*- C++ -*-===//
+//===- NumberRange.h - Ranges of the elements of a tensor -------*- C++ -*-===//
 //
 // What an op proves about its results for all data and weights: an interval,
 // norms of rows, whether elements may be infinite or NaN. A result about which

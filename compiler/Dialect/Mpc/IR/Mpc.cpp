@@ -1,4 +1,4 @@
-//===- Mpc.cpp - What attributes of programs must be ----------------------===//
+//===- Mpc.cpp - Verification of attributes of programs -------------------===//
 
 #include "compiler/Dialect/Mpc/IR/Mpc.h"
 

@@ -1,4 +1,4 @@
-//===- EntryRoles.td - What a function is called for -------*- tablegen -*-===//
+//===- EntryRoles.td - Roles of entry points ---------------*- tablegen -*-===//
 //
 // An entry point has its role as the attribute `train.entry`; its symbol has no
 // meaning. The values are those of packages (program.fbs).

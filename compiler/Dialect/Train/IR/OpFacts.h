@@ -1,4 +1,4 @@
-//===- OpFacts.h - Tables of class, cost and reason -------------*- C++ -*-===//
+//===- OpFacts.h - Precision class and cost of ops --------------*- C++ -*-===//
 //
 // For sources of this folder only.
 //

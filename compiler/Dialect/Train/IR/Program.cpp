@@ -1,4 +1,4 @@
-//===- Program.cpp - Entry points and states by what they are for ---------===//
+//===- Program.cpp - Entry points and states by role ----------------------===//
 
 #include "compiler/Dialect/Train/IR/Program.h"
 

@@ -1,4 +1,4 @@
-//===- TrainBase.td - What all training ops share ----------*- tablegen -*-===//
+//===- TrainBase.td - Base of all training ops -------------*- tablegen -*-===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_TRAINBASE_TD
 #define MPC_COMPILER_DIALECT_TRAIN_IR_TRAINBASE_TD
 

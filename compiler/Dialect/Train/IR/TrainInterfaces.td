@@ -1,4 +1,4 @@
-//===- TrainInterfaces.td - What training ops tell passes --*- tablegen -*-===//
+//===- TrainInterfaces.td - Interfaces of training ops -----*- tablegen -*-===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_TRAININTERFACES_TD
 #define MPC_COMPILER_DIALECT_TRAIN_IR_TRAININTERFACES_TD
 

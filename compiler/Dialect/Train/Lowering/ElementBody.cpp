@@ -1,4 +1,4 @@
-//===- ElementBody.cpp - Elements that read where they compute ------------===//
+//===- ElementBody.cpp - Elements with computed reads ---------------------===//
 
 #include "compiler/Dialect/Train/Lowering/ElementBody.h"
 

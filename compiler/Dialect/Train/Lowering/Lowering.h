@@ -1,4 +1,4 @@
-//===- Lowering.h - What generated kernels are made of ----------*- C++ -*-===//
+//===- Lowering.h - Builders of generated kernels ---------------*- C++ -*-===//
 //
 // The contract between ops that become generated code and code generation.
 // An op emits, on static tensors:

@@ -1,4 +1,4 @@
-//===- ScalarMath.h - Short names for the bodies of kernels -----*- C++ -*-===//
+//===- ScalarMath.h - Builder of scalar formulas ----------------*- C++ -*-===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_LOWERING_SCALARMATH_H
 #define MPC_COMPILER_DIALECT_TRAIN_LOWERING_SCALARMATH_H
 

@@ -1,4 +1,4 @@
-//===- ScatterReduce.cpp - Rows reduced with what names them --------------===//
+//===- ScatterReduce.cpp - Lowering of scatter_reduce ---------------------===//
 
 #include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"

@@ -1,4 +1,4 @@
-//===- Gradient.cpp - What building gradients needs -----------------------===//
+//===- Gradient.cpp - Helpers for building gradients ----------------------===//
 
 #include "compiler/Dialect/Train/Ops/Gradient.h"
 

@@ -1,4 +1,4 @@
-//===- GradientOps.td - Gradients that the model takes -----*- tablegen -*-===//
+//===- GradientOps.td - Gradients inside of models ---------*- tablegen -*-===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_GRADIENTOPS_TD
 #define MPC_COMPILER_DIALECT_TRAIN_IR_GRADIENTOPS_TD
 

@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What the ranges of families share ---------------------===//
+//===- Ranges.cpp - Helpers for ranges of results -------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 

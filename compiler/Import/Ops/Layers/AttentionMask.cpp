@@ -1,4 +1,4 @@
-//===- AttentionMask.cpp - Which keys a query sees ------------------------===//
+//===- AttentionMask.cpp - Which keys a query attends to ------------------===//
 
 #include "compiler/Import/Ops/Layers/AttentionMask.h"
 

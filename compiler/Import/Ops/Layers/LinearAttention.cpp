@@ -1,4 +1,4 @@
-//===- LinearAttention.cpp - Import of attention with a state -------------===//
+//===- LinearAttention.cpp - Import of linear attention -------------------===//
 //
 // LinearAttention and the convolution that precedes it. Time steps are
 // unrolled, like those of recurrent ops.

@@ -298,7 +298,7 @@ static LogicalResult importPRelu(ImportedNode &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// On constants
+// Constant folding
 //===----------------------------------------------------------------------===//
 
 using Float = double;

@@ -1,4 +1,4 @@
-//===- Fold.cpp - Elementwise ops on constants ----------------------------===//
+//===- Fold.cpp - Folding of elementwise ops ------------------------------===//
 
 #include "compiler/Import/Ops/Math/Fold.h"
 

@@ -1,4 +1,4 @@
-//===- Fold.h - Elementwise ops on constants --------------------*- C++ -*-===//
+//===- Fold.h - Folding of elementwise ops ----------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_IMPORT_OPS_MATH_FOLD_H
 #define MPC_COMPILER_IMPORT_OPS_MATH_FOLD_H
 

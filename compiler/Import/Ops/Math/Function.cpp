@@ -1,4 +1,4 @@
-//===- Function.cpp - Import of functions of one number -------------------===//
+//===- Function.cpp - Import of unary functions ---------------------------===//
 
 #include "compiler/Import/Graph/ImportedNode.h"
 #include "compiler/Import/Ops/Math/Fold.h"

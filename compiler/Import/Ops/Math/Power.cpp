@@ -1,4 +1,4 @@
-//===- Power.cpp - Import of Pow ------------------------------------------===//
+//===- Power.cpp - Powers -------------------------------------------------===//
 
 #include "compiler/Import/Ops/Math/Power.h"
 

@@ -1,4 +1,4 @@
-//===- Power.h - Powers of elements -----------------------------*- C++ -*-===//
+//===- Power.h - Powers -----------------------------------------*- C++ -*-===//
 #ifndef MPC_COMPILER_IMPORT_OPS_MATH_POWER_H
 #define MPC_COMPILER_IMPORT_OPS_MATH_POWER_H
 

@@ -1,4 +1,4 @@
-//===- MicrosoftActivation.cpp - com.microsoft's functions and gradients --===//
+//===- MicrosoftActivation.cpp - com.microsoft functions and gradients ----===//
 //
 // ONNX Runtime's fused activations, softmax and dropout, and the gradients that
 // its gradient builder writes for them, which become the gradient ops of train.

@@ -1,4 +1,4 @@
-//===- MicrosoftArithmetic.cpp - com.microsoft's arithmetic ---------------===//
+//===- MicrosoftArithmetic.cpp - com.microsoft arithmetic -----------------===//
 //
 // Ops that ONNX Runtime's gradient builder writes other than gradients:
 // products, scales, sums, and checks of gradients for mixed precision. Source:
@@ -73,7 +73,7 @@ static LogicalResult importFusedMatMul(ImportedNode &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Quotients, scales
+// Quotients and scales
 //===----------------------------------------------------------------------===//
 
 /// Inputs dY, A and B; gradients of broadcast operands are summed.
@@ -172,7 +172,7 @@ static LogicalResult importBatchScale(ImportedNode &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// What gradients are as a whole
+// Checks and norms of all gradients
 //===----------------------------------------------------------------------===//
 
 /// All dimensions of `value`.
@@ -256,7 +256,7 @@ static LogicalResult importAll(ImportedNode &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// The same elements
+// Views
 //===----------------------------------------------------------------------===//
 
 static LogicalResult importPassThrough(ImportedNode &node) {

@@ -1,4 +1,4 @@
-//===- AlongAxis.cpp - Import of order and sums along a dimension ---------===//
+//===- AlongAxis.cpp - Import of sorting and cumulative sums --------------===//
 
 #include "compiler/Import/Graph/ImportedNode.h"
 #include "compiler/Import/Ops/Tensor/Index.h"

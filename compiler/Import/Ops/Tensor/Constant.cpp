@@ -1,4 +1,4 @@
-//===- Constant.cpp - Import of what makes constants ----------------------===//
+//===- Constant.cpp - Import of constants ---------------------------------===//
 
 #include "compiler/Import/Graph/Elements.h"
 #include "compiler/Import/Graph/ImportedNode.h"
@@ -59,7 +59,7 @@ static LogicalResult importConstant(ImportedNode &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// What makes constants of constants
+// Constant folding
 //===----------------------------------------------------------------------===//
 
 static LogicalResult foldConstantOfShape(ImportedNode &node) {

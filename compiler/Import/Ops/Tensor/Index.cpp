@@ -1,4 +1,4 @@
-//===- Index.cpp - Import of gathers and scatters -------------------------===//
+//===- Index.cpp - Positions of indexed elements --------------------------===//
 
 #include "compiler/Import/Ops/Tensor/Index.h"
 

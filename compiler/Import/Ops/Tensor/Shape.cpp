@@ -53,7 +53,7 @@ resolveShape(ImportedNode &node, ArrayRef<int64_t> from,
 }
 
 //===----------------------------------------------------------------------===//
-// The same elements under another shape
+// Reshapes
 //===----------------------------------------------------------------------===//
 
 using MaybeShape = std::optional<SmallVector<int64_t>>;
@@ -157,7 +157,7 @@ static LogicalResult importShape(ImportedNode &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Other orders
+// Transposes and broadcasts
 //===----------------------------------------------------------------------===//
 
 static MaybeShape permutationOf(ImportedNode &node, size_t rank) {
@@ -236,7 +236,7 @@ static LogicalResult foldExpand(ImportedNode &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Parts
+// Slices and splits
 //===----------------------------------------------------------------------===//
 
 static LogicalResult foldGather(ImportedNode &node) {
@@ -463,7 +463,7 @@ static LogicalResult importSplit(ImportedNode &node) {
 }
 
 //===----------------------------------------------------------------------===//
-// Together
+// Concat and Pad
 //===----------------------------------------------------------------------===//
 
 /// Checks Concat's requirements of its inputs and returns the normalized axis.

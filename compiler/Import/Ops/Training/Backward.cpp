@@ -1,4 +1,4 @@
-//===- Backward.cpp - Gradients by way of the op they are of --------------===//
+//===- Backward.cpp - Gradients by the forward op -------------------------===//
 
 #include "compiler/Import/Ops/Training/Backward.h"
 

@@ -1,4 +1,4 @@
-//===- Gradient.cpp - Import of gradients that the model takes ------------===//
+//===- Gradient.cpp - Import of gradients in models -----------------------===//
 //
 // The Gradient of ai.onnx.preview.training differentiates the preceding nodes,
 // which compute `y` from the tensors `xs` and `zs`, given by name. Its inputs

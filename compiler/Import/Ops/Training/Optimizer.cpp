@@ -1,4 +1,4 @@
-//===- Optimizer.cpp - Import of updates that the model makes -------------===//
+//===- Optimizer.cpp - Import of weight updates in models -----------------===//
 //
 // Adagrad, Momentum and Adam of ai.onnx.preview.training, as elementary ops:
 // their formulas differ from PyTorch's in the places of epsilon and decay.

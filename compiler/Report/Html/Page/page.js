@@ -126,7 +126,7 @@ function matches(op, text, format, rule, range) {
   return !text || [op.node, op.op, op.type, op.module, op.reason].some((field) => field.toLowerCase().includes(text));
 }
 
-//===--- Ops: a node's forward and backward side by side ---===//
+//===--- Ops: forward and backward ops of a node side by side ---===//
 
 function cellsOf(op) {
   const ranges = (cell) => report.profile ? [cell] : [];
@@ -197,7 +197,7 @@ function showDetails(op) {
   byId('details').hidden = false;
 }
 
-//===--- Graph: the modules in one, forward left, backward right ---===//
+//===--- Graph: the contents of a module, forward left, backward right ---===//
 
 /// The children of the open module, in the order in which they are entered:
 /// modules, and ops of its own.
@@ -289,7 +289,7 @@ function showGraph() {
   byId('graph').replaceChildren(svg, all.length > MOST ? `and ${count(all.length - MOST, 'row')} more` : '');
 }
 
-//===--- The whole ---===//
+//===--- The page ---===//
 
 function showFunction(name) {
   current = report.functions.find((candidate) => candidate.name === name);

@@ -1,4 +1,4 @@
-//===- Attention.cpp - Attention in one op --------------------------------===//
+//===- Attention.cpp - Fused attention ------------------------------------===//
 
 #include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"

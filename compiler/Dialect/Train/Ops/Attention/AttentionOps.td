@@ -1,4 +1,4 @@
-//===- AttentionOps.td - Attention in one op ---------------*- tablegen -*-===//
+//===- AttentionOps.td - Fused attention -------------------*- tablegen -*-===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_ATTENTIONOPS_TD
 #define MPC_COMPILER_DIALECT_TRAIN_IR_ATTENTIONOPS_TD
 

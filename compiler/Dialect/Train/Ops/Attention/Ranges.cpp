@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What results of attention can be ----------------------===//
+//===- Ranges.cpp - Ranges of attention -----------------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 

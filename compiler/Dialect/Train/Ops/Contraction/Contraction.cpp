@@ -10,7 +10,7 @@ using namespace mpc;
 using namespace mpc::train;
 
 //===----------------------------------------------------------------------===//
-// What the three ops share
+// Common helpers
 //===----------------------------------------------------------------------===//
 
 namespace {

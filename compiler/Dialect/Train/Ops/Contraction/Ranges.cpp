@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What results of products can be -----------------------===//
+//===- Ranges.cpp - Ranges of products ------------------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 

@@ -1,4 +1,4 @@
-//===- Elementwise.cpp - Element by element -------------------------------===//
+//===- Elementwise.cpp - Elementwise ops ----------------------------------===//
 
 #include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"

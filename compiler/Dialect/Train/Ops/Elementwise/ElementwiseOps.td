@@ -1,4 +1,4 @@
-//===- ElementwiseOps.td - Element by element --------------*- tablegen -*-===//
+//===- ElementwiseOps.td - Elementwise ops -----------------*- tablegen -*-===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_ELEMENTWISEOPS_TD
 #define MPC_COMPILER_DIALECT_TRAIN_IR_ELEMENTWISEOPS_TD
 

@@ -1,4 +1,4 @@
-//===- Integer.cpp - Arithmetic on integers, and products -----------------===//
+//===- Integer.cpp - Integer arithmetic and products ----------------------===//
 
 #include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"

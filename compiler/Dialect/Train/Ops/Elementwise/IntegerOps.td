@@ -1,4 +1,4 @@
-//===- IntegerOps.td - Arithmetic on integers --------------*- tablegen -*-===//
+//===- IntegerOps.td - Integer arithmetic ------------------*- tablegen -*-===//
 //
 // Positions, lengths, masks and labels that a model computes from its inputs.
 // Integers wrap around; there are no gradients.

@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What results element by element can be ----------------===//
+//===- Ranges.cpp - Ranges of elementwise ops -----------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 

@@ -1,4 +1,4 @@
-//===- FunctionOps.td - Functions of one number ------------*- tablegen -*-===//
+//===- FunctionOps.td - Unary functions --------------------*- tablegen -*-===//
 //
 // Each op is one line here; its formula, derivative, class and cost are a row of
 // Functions.cpp. Derivatives at kinks are those of PyTorch.

@@ -1,4 +1,4 @@
-//===- Functions.cpp - Functions of one number ----------------------------===//
+//===- Functions.cpp - Unary functions ------------------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Function/Functions.h"
 
@@ -20,7 +20,7 @@ using amp::PrecisionClass;
 using Predicate = arith::CmpFPredicate;
 
 //===----------------------------------------------------------------------===//
-// Formulas of more than a line
+// Longer formulas
 //===----------------------------------------------------------------------===//
 
 static Value isAbove(ScalarMath &m, Value x, double bound) {
@@ -355,7 +355,7 @@ const Function &mpc::train::findFunction(StringRef op) {
 }
 
 //===----------------------------------------------------------------------===//
-// What all of them share
+// Common implementation
 //===----------------------------------------------------------------------===//
 
 SmallVector<double> mpc::train::parametersOf(Operation *op) {

@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What functions of one number can be -------------------===//
+//===- Ranges.cpp - Ranges of unary functions -----------------------------===//
 //
 // A monotonically increasing function needs only its formula; others have a
 // function that computes bounds. Nothing is known about the results of a

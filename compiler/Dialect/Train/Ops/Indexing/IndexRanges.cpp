@@ -1,4 +1,4 @@
-//===- IndexRanges.cpp - Which indices and labels ops take ----------------===//
+//===- IndexRanges.cpp - Valid indices and labels of ops ------------------===//
 
 #include "compiler/Dialect/Train/IR/Train.h"
 

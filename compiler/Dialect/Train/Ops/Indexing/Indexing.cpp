@@ -1,4 +1,4 @@
-//===- Indexing.cpp - Elements by index -----------------------------------===//
+//===- Indexing.cpp - Elements selected by index --------------------------===//
 
 #include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"

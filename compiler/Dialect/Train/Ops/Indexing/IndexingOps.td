@@ -1,4 +1,4 @@
-//===- IndexingOps.td - Elements by index ------------------*- tablegen -*-===//
+//===- IndexingOps.td - Elements selected by index ---------*- tablegen -*-===//
 #ifndef MPC_COMPILER_DIALECT_TRAIN_IR_INDEXINGOPS_TD
 #define MPC_COMPILER_DIALECT_TRAIN_IR_INDEXINGOPS_TD
 

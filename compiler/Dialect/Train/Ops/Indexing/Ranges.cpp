@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What results at computed places can be ----------------===//
+//===- Ranges.cpp - Ranges of indexing ops --------------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 

@@ -1,4 +1,4 @@
-//===- Resampling.cpp - Weighted sums of elements that constants name -----===//
+//===- Resampling.cpp - Weighted sums of elements at constant places ------===//
 
 #include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"

@@ -536,7 +536,7 @@ LogicalResult NllLossGradOp::lowerToLinalg(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
-// Lowering of what evaluation counts
+// Lowering of evaluation metrics
 //===----------------------------------------------------------------------===//
 
 /// The first largest logit is where the negated position is largest among
@@ -592,7 +592,7 @@ LogicalResult IsCountedOp::lowerToLinalg(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
-// Lowering of losses that compare element by element
+// Lowering of elementwise losses
 //===----------------------------------------------------------------------===//
 
 static Value emitElementLoss(Scalars s, ElementLoss kind, Value prediction,

@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What results of losses can be -------------------------===//
+//===- Ranges.cpp - Ranges of losses --------------------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 

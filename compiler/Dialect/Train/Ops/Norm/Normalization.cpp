@@ -64,7 +64,7 @@ Terms BatchNormGradOp::getTerms(unsigned result) {
 }
 
 //===----------------------------------------------------------------------===//
-// What norms share
+// Common helpers of norms
 //===----------------------------------------------------------------------===//
 
 /// Statistics are not differentiated: reports an error if a gradient arrives at

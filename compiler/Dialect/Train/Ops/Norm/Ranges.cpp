@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What results of norms and softmax can be --------------===//
+//===- Ranges.cpp - Ranges of norms and softmax ---------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"

@@ -1,4 +1,4 @@
-//===- Observe.cpp - What a tensor holds, in numbers ----------------------===//
+//===- Observe.cpp - Statistics of tensors --------------------------------===//
 
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/Lowering/Lowering.h"

@@ -1,4 +1,4 @@
-//===- Schedule.cpp - Learning rates by step ------------------------------===//
+//===- Schedule.cpp - Learning rate schedules -----------------------------===//
 //
 // Everything is computed in f64: near the end of a schedule the rate is a
 // difference of similar numbers, and f32 does not represent step counts beyond

@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What results of random ops can be ---------------------===//
+//===- Ranges.cpp - Ranges of random ops ----------------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 

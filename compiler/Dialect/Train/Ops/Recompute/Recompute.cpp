@@ -1,4 +1,4 @@
-//===- Recompute.cpp - Values that are made twice -------------------------===//
+//===- Recompute.cpp - Values that are computed twice ---------------------===//
 
 #include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 

@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What results of sums and extremes can be --------------===//
+//===- Ranges.cpp - Ranges of reductions ----------------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 

@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What results of other shapes and orders can be --------===//
+//===- Ranges.cpp - Ranges of shape ops -----------------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 

@@ -12,7 +12,7 @@ using namespace mpc;
 using namespace mpc::train;
 
 //===----------------------------------------------------------------------===//
-// What the ops share
+// Common helpers
 //===----------------------------------------------------------------------===//
 
 /// Returns the first position of the window in spatial dimension `dim` that

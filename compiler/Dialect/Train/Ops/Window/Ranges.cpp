@@ -1,4 +1,4 @@
-//===- Ranges.cpp - What results of windows can be ------------------------===//
+//===- Ranges.cpp - Ranges of windowed ops --------------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
