@@ -35,8 +35,7 @@ struct GpuSchedule {
   /// they are too many; every phase then reads them again.
   unsigned vectors = 1;
   int64_t strips = 1;    ///< Columns: strips of one outer position.
-  unsigned tileDim = 0;  ///< Tiles: the dimension that is contiguous in the
-                         ///< operand.
+  unsigned tileDim = 0;  ///< Tiles: the operand's contiguous dimension.
   unsigned tileSide = 0; ///< Tiles: columns, and indices of that dimension.
 
   unsigned threads() const { return groups * groupThreads; }

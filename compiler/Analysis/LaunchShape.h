@@ -25,12 +25,10 @@ struct FusionLimits {
                       ///< the kernels of their other operands.
   unsigned flatLanes; ///< Large flat kernels may not get fewer lanes.
   unsigned operands;  ///< Maximum number of operands of a kernel.
-  int64_t largeSum;   ///< A sum over at least this many elements is done in two
-                      ///< steps,
+  int64_t largeSum;   ///< A sum over so many elements is done in two steps,
   int64_t rowBlocks;  ///< with at most this many blocks.
   bool splitRows;     ///< Two steps also for sums over a few long rows,
-  int64_t largeRest;  ///< and for sums over at least this many rows of a larger
-                      ///< walk.
+  int64_t largeRest;  ///< and for sums over so many rows of a larger walk.
 };
 
 } // namespace mpc

@@ -253,8 +253,7 @@ std::optional<TensorFacts> RangeAnalysis::factsOfSource(Operation *op) {
     auto type = cast<FloatType>(getElementTypeOrSelf(read.getType()));
     facts.range.mayBeInfinite |= facts.range.most() > amp::largestOf(type);
   }
-  facts.smallest = 0; // The smallest elements of frozen tables may be rounded
-                      // to 0.
+  facts.smallest = 0; // Frozen tables may lose their smallest elements.
   return facts;
 }
 

@@ -40,8 +40,7 @@ struct TrainingDescription {
   std::string lossKind, lossOutput;
   Tensor target;                ///< The target of a computed loss.
   bool targetIsBatched = false; ///< Its dimension 0 counts samples.
-  std::string classAxis;        ///< The dimension of classes; "" if there is
-                                ///< none.
+  std::string classAxis;        ///< The dimension of classes; "" for none.
   /// Dimension 0 of the output merges the dimensions of the labels.
   bool joinsRows = false;
 

@@ -13,8 +13,7 @@ namespace mpc {
 struct ModelSurvey {
   /// An op that is not supported.
   struct Refusal {
-    std::string op;                 ///< Includes the domain if it is not
-                                    ///< ONNX's.
+    std::string op;                 ///< With its domain if that is not ONNX's.
     std::string why;                ///< "not supported"
     std::vector<std::string> nodes; ///< Names.
   };

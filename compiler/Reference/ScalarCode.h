@@ -81,8 +81,7 @@ private:
     Real real = nullptr;
     Whole whole = nullptr;
     uint64_t operandMask = ~uint64_t(0);
-    bool negates = false; ///< Negates the operand, a boolean that stands for 0
-                          ///< or -1.
+    bool negates = false; ///< The operand is a boolean that means 0 or -1.
     std::shared_ptr<Block> first, second; ///< The bodies of If and For.
   };
   struct Block {

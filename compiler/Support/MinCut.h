@@ -56,8 +56,7 @@ private:
 
   std::vector<Edge> edges;
   std::vector<std::vector<uint32_t>> edgesOf = {{}, {}};
-  std::vector<uint32_t> level; ///< Distance from the source plus 1; 0 if
-                               ///< unreached.
+  std::vector<uint32_t> level; ///< Distance from the source plus 1, or 0.
   std::vector<uint32_t>
       nextEdge; ///< First edge not yet known to be a dead end.
   std::vector<char> reachesSink;

@@ -110,8 +110,7 @@ static double timeOfRounding(const llvm::MapVector<Value, bool> &tensors,
 
 double mpc::timeSavedByFp8(const LinearLayer &layer, const Machine &machine) {
   double saved = 0;
-  llvm::MapVector<Value, bool> tensors; ///< True if some product needs it
-                                        ///< transposed.
+  llvm::MapVector<Value, bool> tensors; ///< True if one must be transposed.
   for (train::ContractionOpInterface product : layer.products()) {
     auto [rows, sum, columns] = product.getExtents();
     double work = 2.0 * rows * sum * columns;

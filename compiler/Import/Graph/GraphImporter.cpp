@@ -578,8 +578,7 @@ void GraphImporter::useAsStart(const GraphValue &value) {
     return;
   auto data = tensors.read(*value.tensor);
   if (!data)
-    llvm::consumeError(data.takeError()); // Reported where the elements are
-                                          // used.
+    llvm::consumeError(data.takeError()); // Reported at the use of the data.
   else if (isSplat(*data, dataTypeSize(value.tensor->data_type())))
     uses.try_emplace(value.tensor->name(), Use::Start);
 }

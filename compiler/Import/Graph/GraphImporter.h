@@ -28,14 +28,12 @@ namespace mpc {
 /// read at import and leave no trace.
 struct GraphValue {
   mlir::Value value;                         ///< Null until it is materialized.
-  const onnx::TensorProto *tensor = nullptr; ///< Of an initializer or Constant
-                                             ///< node.
+  const onnx::TensorProto *tensor = nullptr; ///< Initializer or Constant node.
   bool isInitializer = false;
   mlir::ElementsAttr constant; ///< A constant without a TensorProto.
   mlir::Location loc;          ///< The location of its definition.
   bool isSequence = false;
-  std::vector<std::shared_ptr<GraphValue>> elements = {}; ///< Elements of a
-                                                          ///< sequence.
+  std::vector<std::shared_ptr<GraphValue>> elements = {}; ///< In a sequence.
 
   /// Returns true if its value is known at import.
   bool isKnown() const { return tensor || constant; }
@@ -304,8 +302,7 @@ private:
   Signature signature;
   Statistics statistics;
   llvm::StringMap<std::shared_ptr<GraphValue>> values;
-  llvm::StringMap<unsigned> used; // Number of uses of a name by nodes and
-                                  // outputs.
+  llvm::StringMap<unsigned> used; // Uses of each name by nodes and outputs.
   llvm::StringSet<> trained;      // Initializers that became parameters.
   llvm::DenseSet<mlir::Value> frozenReads; // Reads of frozen initializers.
   NamePatterns freeze{"option 'freeze'", "initializer that the graph uses"};

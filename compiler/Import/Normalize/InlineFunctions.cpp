@@ -90,11 +90,9 @@ private:
   const int64_t opset;
   ModelError error = ModelError::Invalid; ///< The kind of the failure.
   StringMap<const onnx::FunctionProto *> functions;
-  StringMap<unsigned> numCalls; ///< Calls by name, to make their prefixes
-                                ///< unique.
+  StringMap<unsigned> numCalls; ///< Calls by name, for unique prefixes.
   StringSet<> active;           ///< Functions that are being expanded.
-  StringMap<int64_t> sizes;     ///< Expanded sizes of functions (see
-                                ///< expandedCount).
+  StringMap<int64_t> sizes;     ///< Sizes of functions (see expandedCount).
   int64_t numCharacters = 0;
   unsigned depth = 0;
 };
@@ -143,8 +141,7 @@ void Inliner::resolve(onnx::NodeProto &node, const onnx::NodeProto &call,
         attributes->DeleteSubrange(i, 1);
         continue;
       }
-      onnx::AttributeProto chosen = *value; // A copy: the value may be part of
-                                            // `attribute` itself.
+      onnx::AttributeProto chosen = *value; // May be part of `attribute`.
       chosen.set_name(name);
       attribute = chosen;
       continue;
@@ -347,8 +344,7 @@ LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
 LogicalResult Inliner::inlineAll() {
   for (const onnx::FunctionProto &function : model.functions()) {
     std::string key = keyOf(function);
-    if (findOp(key, kNewestOpset)) // mpc supports the op; the function is for
-                                   // other runtimes.
+    if (findOp(key, kNewestOpset)) // The function is for other runtimes.
       continue;
     if (!functions.try_emplace(key, &function).second)
       return emitError(UnknownLoc::get(context))

@@ -26,10 +26,10 @@ public:
 private:
   using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
-  /// Takes an attribute away, if it is there.
+  /// Removes an attribute, if it is present, and returns it.
   std::optional<AttributeProto> take(onnx::NodeProto &node, StringRef name);
-  /// Gives input `i` a constant, unless the node has that input: a node, for an
-  /// initializer could be taken for a weight.
+  /// Sets input `i` to a constant, unless the node has that input. The constant
+  /// is a node, because an initializer could be mistaken for a weight.
   void setInput(onnx::NodeProto &node, int i, TensorProto tensor);
   void setFloat(onnx::NodeProto &node, int i, float value);
   void moveInts(onnx::NodeProto &node, StringRef name, int i);
@@ -42,7 +42,7 @@ private:
 
   const int64_t opset;
   unsigned numConstants = 0;
-  Nodes constants; ///< For the node that is being upgraded.
+  Nodes constants; ///< Constants for the current node.
 };
 
 } // namespace
@@ -106,7 +106,7 @@ void Upgrade::setString(onnx::NodeProto &node, const char *name,
   attribute.set_s(value);
 }
 
-/// Upsample, and Resize until opset 10: the corners of pixels meet.
+/// Upsample, and Resize of opset 10: coordinates are asymmetric.
 void Upgrade::upgradeResize(onnx::NodeProto &node) {
   node.set_op_type("Resize");
   if (node.input_size() == 2) {
@@ -158,8 +158,8 @@ void Upgrade::upgrade(onnx::NodeProto &node) {
     }
 }
 
-/// Until opset 12 a softmax is one over all dimensions from `axis` on, 1 if it
-/// is not given.
+/// Up to opset 12 a softmax is over all dimensions from `axis` on, whose
+/// default is 1.
 bool Upgrade::flattens(onnx::NodeProto &node, Nodes &result) {
   StringRef op = node.op_type();
   if ((op != "Softmax" && op != "LogSoftmax" && op != "Hardmax") ||

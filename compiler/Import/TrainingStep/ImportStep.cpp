@@ -203,8 +203,7 @@ void GraphImporter::findRates() {
 
 void GraphImporter::useInGradient(Value value) {
   llvm::DenseSet<Operation *> inner;
-  for (const auto &entry : updated) // Earlier updates are not part of this
-                                    // gradient.
+  for (const auto &entry : updated) // Stops at results of earlier updates.
     if (Operation *op = entry.second.getDefiningOp())
       inner.insert(op);
   SmallVector<Value> work = {value};

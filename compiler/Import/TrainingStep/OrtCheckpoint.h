@@ -40,8 +40,7 @@ struct OrtParameterState {
 struct OrtOptimizerGroup {
   llvm::StringRef name;
   int64_t step;              ///< Number of steps so far, not negative.
-  float initialLearningRate; ///< Always 0.001, whatever set_learning_rate()
-                             ///< set.
+  float initialLearningRate; ///< Always 0.001, despite set_learning_rate().
   std::vector<OrtParameterState> states;
 };
 

@@ -99,8 +99,7 @@ FailureOr<TrainingStep> mpc::readTrainingInfo(const onnx::ModelProto &model,
   step.evaluation = {&main, &model.training_info(0).algorithm()};
   const llvm::StringSet<> mainValues = valuesOf(main),
                           mainStates = initializersOf(main);
-  llvm::StringMap<int> algorithmInitializers; // And the index of their
-                                              // algorithm.
+  llvm::StringMap<int> algorithmInitializers; // And their algorithm's index.
   for (auto [index, info] : llvm::enumerate(model.training_info())) {
     Location loc = locationOf(index, context);
     const onnx::GraphProto &algorithm = info.algorithm();

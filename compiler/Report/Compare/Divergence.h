@@ -21,8 +21,7 @@ namespace mpc::report {
 /// order.
 struct SharedOp {
   size_t left = 0, right = 0;  ///< Its lines in the two reports.
-  std::vector<int64_t> inputs; ///< The shared ops that compute its operands; -1
-                               ///< for none.
+  std::vector<int64_t> inputs; ///< Shared ops of its operands; -1 for none.
 };
 
 /// Returns the shared ops in the order of `left`. Each function may have ops

@@ -169,8 +169,7 @@ struct Report {
   Cost totals;
   uint64_t weightCasts = 0;
   std::vector<Device> devices;
-  std::vector<std::string> otherDevices; ///< Devices with a report of their
-                                         ///< own.
+  std::vector<std::string> otherDevices; ///< Devices with another report.
   std::vector<ParameterGroup> groups;    ///< Empty if all are updated alike.
   std::vector<Recomputation> recomputed;
   llvm::json::Value json = nullptr; ///< The whole report as JSON.

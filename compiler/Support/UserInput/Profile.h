@@ -43,8 +43,7 @@ struct ProfiledTensor {
   std::string dtype;
   uint64_t elements = 0; ///< Elements of the tensor in one step.
   uint64_t count = 0, nans = 0, infinities = 0, zeros = 0;
-  double largest = 0, smallest = 0; ///< Magnitudes of finite elements other
-                                    ///< than 0.
+  double largest = 0, smallest = 0; ///< Finite nonzero magnitudes.
   /// Counts by floor(log2(magnitude)), from Profile::firstExponent on.
   std::vector<uint64_t> exponents;
   std::optional<Sensitivity> sensitivity; ///< Set for tensors with a gradient.

@@ -15,8 +15,7 @@ namespace mpc {
 
 /// An op as profiles know it.
 struct ProfiledOp {
-  llvm::StringRef node; ///< Name of the node, or of the op if the node has
-                        ///< none.
+  llvm::StringRef node; ///< The node's name, or the op's if it has none.
   llvm::StringRef op;   ///< "train.matmul"
   /// Number of its float results; 0 if the caller does not know; all ops of
   /// this node and name are then assumed to have equally many.
@@ -57,8 +56,7 @@ private:
   std::vector<Tensors> known;
   size_t numCounted = 0, numMissing = 0;
   std::string firstMissing; ///< Name of its node or state.
-  std::string wrongWeight;  ///< What is wrong with the first wrong weight, or
-                            ///< "".
+  std::string wrongWeight;  ///< Describes the first wrong weight, or "".
 };
 
 } // namespace mpc

@@ -17,8 +17,7 @@ namespace mpc {
 struct GpuArchitecture {
   const char *name;       ///< "sm_80".
   unsigned capability;    ///< 80: compute capability 8.0.
-  const char *ptxVersion; ///< LLVM's name for the oldest PTX version that
-                          ///< supports it.
+  const char *ptxVersion; ///< LLVM's name for the oldest PTX with it.
 };
 
 /// The supported architectures, oldest first.

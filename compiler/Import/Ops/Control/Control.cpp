@@ -106,8 +106,7 @@ private:
 
   ImportedNode &node;
   Block &block;
-  Operation *last; ///< The last op before the branch; null if that starts the
-                   ///< block.
+  Operation *last; ///< The op before the branch; null if there is none.
 };
 
 void Side::guard(Value condition, bool isTaken) {

@@ -12,8 +12,7 @@ namespace mpc {
 struct AttentionMask {
   mlir::Value
       mask; ///< A mask of bools, or of floats that are added; may be null.
-  mlir::Value lengths; ///< i64 [batch], numbers of keys that are not padding;
-                       ///< may be null.
+  mlir::Value lengths; ///< i64 [batch], keys without padding; may be null.
   int64_t past = 0;
   bool causal = false;
   std::optional<int64_t> left, right;

@@ -9,8 +9,7 @@ namespace mpc {
 /// The rows of a flat table that indices select.
 struct FlatIndex {
   mlir::Value rows;                    ///< i64, of any shape.
-  std::optional<KnownTensor> known;    ///< The same, if all indices are
-                                       ///< constants.
+  std::optional<KnownTensor> known;    ///< The same, if all are constants.
   int64_t tableRows = 0;               ///< Rows of the table.
   llvm::SmallVector<int64_t> rowShape; ///< Shape of one row.
 };

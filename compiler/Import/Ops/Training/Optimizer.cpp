@@ -77,9 +77,7 @@ Update::Update(ImportedNode &node, unsigned kinds)
                  << "is not a multiple of " << kinds;
   count = tensors / kinds;
   unsigned given = node.proto.output_size();
-  if (!node.failed() && given > (kinds - 1) * count) // There are outputs for
-                                                     // all kinds except
-                                                     // gradients.
+  if (!node.failed() && given > (kinds - 1) * count) // Gradients have none.
     node.error() << "has " << given << " outputs, but gives "
                  << (kinds - 1) * count;
   rate = node.floatInput(0);

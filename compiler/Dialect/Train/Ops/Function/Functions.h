@@ -24,8 +24,7 @@ struct Function {
   amp::PrecisionClass precision;
   llvm::StringLiteral reason;
   bool isBounded;
-  int64_t flops, gradFlops; ///< Per element; a transcendental function counts
-                            ///< 10.
+  int64_t flops, gradFlops; ///< Per element; 10 for a transcendental function.
   Formula value;            ///< The function of the input.
   From from;
   Formula derivative; ///< The derivative, as a function of input or output;
