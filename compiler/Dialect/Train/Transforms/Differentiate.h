@@ -19,11 +19,10 @@ namespace mpc::train {
 /// ops; several gradients of one value are added in that order, so the result
 /// is deterministic.
 ///
-/// `ys` are float tensors, and `dys` have their types. If ops on the way have
-/// no gradient, fails with one error at `loc` that lists them all, as ops
-/// between `path` ("the parameters and the loss"); also fails if an op does,
-/// which reports the error itself. Calls `visit`, if given, with each value on
-/// the way that has a gradient, in order.
+/// `ys` are float tensors, and `dys` have their types. Fails with one error at
+/// `loc` that lists all ops without a gradient between `path` ("the parameters
+/// and the loss"), or after errors of the ops' own. Calls `visit`, if given,
+/// with each value on the way that has a gradient, in order.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>> differentiate(
     mlir::OpBuilder &builder, mlir::ValueRange ys, mlir::ValueRange dys,
     mlir::ValueRange xs, mlir::Location loc, llvm::StringRef path,

@@ -60,8 +60,8 @@ bool StateAttention::readRule() {
   return !node.failed();
 }
 
-/// Turns [batch, steps, inner...], flattened after the steps, into [steps,
-/// batch, inner...].
+/// Turns [batch, steps, inner...], flattened after the steps, into
+/// [steps, batch, inner...].
 Value StateAttention::unpack(unsigned index, Value packed,
                              ArrayRef<int64_t> inner) {
   if (!packed)

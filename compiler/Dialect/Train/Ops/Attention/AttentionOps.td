@@ -10,9 +10,9 @@ def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, Kernel, R
     `query` is [B, H, T, D], `key` [B, G, S, D], `value` [B, G, S, E], `result`
     [B, H, T, E]. Head h of the queries reads head h / (H / G) of the keys and
     values. With `causal` query i sees the keys 0..i, whatever T and S are. The
-    scores are never stored: the gradient recomputes them with `log_sum_exp` [2,
-    B, H, T], the logarithm of the softmax's sum as two numbers that add up to
-    it. A query whose scores are all minus infinity gives 0.
+    scores are never stored: the gradient recomputes them with `log_sum_exp`
+    [2, B, H, T], the logarithm of the softmax's sum as two numbers that add up
+    to it. A query whose scores are all minus infinity gives 0.
 
     (C1) all operands have rank 4.
     (C2) B is the same everywhere, D of queries and keys, G and S of keys and

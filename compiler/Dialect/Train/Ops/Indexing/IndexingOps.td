@@ -42,9 +42,9 @@ def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated, Indexes, Make
 def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Ranged, IndexesTable]> {
   let summary = "Rows of a table by index, as generated code";
   let description = [{
-    Computes the same as `train.embedding`, for any element type: `table` is [V,
-    D..], `indices` [I..], the result [I.., D..]; a negative index counts from the
-    end, and one outside [-V, V) gives NaN, or 0 for integers and bools.
+    Computes the same as `train.embedding`, for any element type: `table` is
+    [V, D..], `indices` [I..], the result [I.., D..]; a negative index counts from
+    the end, and one outside [-V, V) gives NaN, or 0 for integers and bools.
 
     (C1) the table has rank 1 or more.
   }];
