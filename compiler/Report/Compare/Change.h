@@ -14,9 +14,9 @@ struct Change {
 };
 
 /// For an op with 16-bit operands or results, estimates the change to f32; for
-/// any other op, the change of everything that is not pinned to 16 bit. Weights
-/// exist in both formats. Reports have only the bytes of results, so pinned
-/// results count as if they were not pinned.
+/// any other op, the change to 16 bit of all that is not pinned. Weights exist
+/// in both formats. Reports have only the bytes of results, so pinned results
+/// count as if they were not pinned.
 Change estimateChange(const Function &function, size_t line);
 
 } // namespace mpc::report
