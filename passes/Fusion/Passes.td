@@ -10,16 +10,16 @@ def LegalizeKernelTypesPass : Pass<"mpc-legalize-kernel-types", "::mlir::ModuleO
   let description = [{
     A contraction or pooling on a type that `kernels/catalog.def` does not list
     for the target (bf16 on GPUs before sm_80) gets its operands widened to f32,
-    exactly, and its result rounded back. Storage keeps its 16 bits. The
-    conversions fuse into the kernels around. On a CPU every type is listed:
-    kernels widen what the CPU does not compute in, strip by strip.
+    which is exact, and its result rounded back. Tensors in memory stay 16-bit.
+    The conversions fuse into the surrounding kernels. On a CPU every type is
+    listed: its kernels widen unsupported types themselves, strip by strip.
 
-    FP8 operands become bf16, which holds them, where the device does not
-    multiply them (CPUs; GPUs before sm_89). Where it does, those that do not
-    lie along the sum are transposed, and the product and `amp.dequantize`
-    become one `train.scaled_matmul`. Its factors are reciprocals of scales,
-    those of one state made by one kernel. Products that may be TF32 are f32
-    where the device does not have it.
+    FP8 operands become bf16, which holds them exactly, where the device has no
+    FP8 products (CPUs; GPUs before sm_89). Where it has them, operands that are
+    not contiguous along the contracted dimension are transposed, and the
+    product and `amp.dequantize` become one `train.scaled_matmul`. Its factors
+    are reciprocals of the scales; one kernel computes those of a whole state.
+    Products marked for TF32 become f32 products where the device has no TF32.
 
     ```mlir
     %c = train.matmul %a, %b : (tensor<4x8xbf16>, tensor<8x2xbf16>) -> tensor<4x2xbf16>
@@ -44,11 +44,12 @@ def LegalizeKernelTypesPass : Pass<"mpc-legalize-kernel-types", "::mlir::ModuleO
 def DeriveTransposesPass : Pass<"mpc-derive-transposes", "::mlir::ModuleOp"> {
   let summary = "Transpose 8-bit weights once for all micro-batches";
   let description = [{
-    Where @accumulate transposes what @derive makes of weights, @derive does it
-    and writes the result to one more state of kind `derived`. Without @derive
-    nothing changes.
+    If @accumulate transposes values that @derive computes from weights, the
+    transposes move to @derive, which writes the results to an additional state
+    of kind `derived`. Without @derive nothing changes.
 
-    Needs: `mpc-hoist-weight-quantization`, `mpc-legalize-kernel-types`, which transposes.
+    Needs: `mpc-hoist-weight-quantization`, and `mpc-legalize-kernel-types`,
+    which adds the transposes.
 
     ```mlir
     train.state @fp8.turned_weights derived : tensor<2048xf8E4M3FN>
@@ -60,13 +61,14 @@ def DeriveTransposesPass : Pass<"mpc-derive-transposes", "::mlir::ModuleOp"> {
 def FoldSlicesToViewsPass : Pass<"mpc-fold-slices-to-views", "::mlir::func::FuncOp"> {
   let summary = "Turn slices and concatenations of contiguous memory into views";
   let description = [{
-    A slice whose elements are adjacent becomes `train.unpack`, a
-    concatenation along the outermost dimension `train.pack`, where each part
-    begins at a multiple of the alignment of operands. Nothing is then copied
-    that can be made in its place, and kernels that differed in an offset, as
-    those of the steps of a recurrent net do, become one.
+    A slice whose elements are contiguous becomes `train.unpack`, and a
+    concatenation along the outermost dimension becomes `train.pack`, if each
+    part begins at a multiple of the operand alignment. Parts that can be
+    computed in place are then not copied, and kernels that differed only in an
+    offset, like those of the steps of a recurrent network, become one.
 
-    A slice of what is transposed or repeated stays: moves compose.
+    A slice of a transposed or broadcast value is kept:
+    `mpc-compose-data-movement` merges the two.
 
     ```mlir
     %s = train.slice %x {offsets = array<i64: 1, 0>} : (tensor<4x16xf32>) -> tensor<1x16xf32>
@@ -81,9 +83,9 @@ def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Lower every op without a catalog kernel to linalg on tensors";
   let description = [{
     Each op lowers itself (LinalgLoweringOpInterface). Constants that are not
-    one repeated value become states; a repeated value is copied where it is
-    needed in memory: packed, written, returned or an operand of a kernel of
-    the catalog.
+    splats become states; a splat is materialized where it must be in memory:
+    where it is packed, written to a state, returned, or an operand of a catalog
+    kernel.
 
     Leaves: linalg, views, constants, catalog kernels, state access, pack and
     unpack.
@@ -96,10 +98,11 @@ def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
 def ComposeDataMovementPass : Pass<"mpc-compose-data-movement", "::mlir::func::FuncOp"> {
   let summary = "Merge consecutive data movements into one";
   let description = [{
-    A slice, transpose or broadcast that only others read, and parts of a
-    concatenation, leaves no tensor of its own: the heads of an attention are
-    cut out of the product and put in order in one pass, and so are their
-    gradients. Arithmetic still reads in memory order.
+    A slice, transpose or broadcast that only other data movements read, or that
+    is part of a concatenation, is merged into its reader and gets no tensor of
+    its own: the heads of an attention are sliced out of the product and
+    transposed in one pass, and so are their gradients. Arithmetic still reads
+    in memory order.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
@@ -107,16 +110,17 @@ def ComposeDataMovementPass : Pass<"mpc-compose-data-movement", "::mlir::func::F
 def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
   let summary = "Split reductions into steps that one kernel can compute and threads can share";
   let description = [{
-    A reduction over dimensions that do not lie together, or that memory does
-    not step through evenly, is done in two ops, the inner dimensions first. A
-    large sum down the rows is split into partial sums of row blocks, which
-    depend on the shape and the kind of device alone: the result has the same
+    A reduction over dimensions that are not adjacent, or that do not have one
+    common stride in memory, is done in two ops, the inner dimensions first. A
+    large sum down the rows is split into partial sums over row blocks, which
+    depend only on the shape and the kind of device: the result has the same
     bits for every number of threads.
 
-    On a GPU a large sum over few long rows is cut as well, into blocks of equal
-    length (the last may be shorter). They are a kernel of their own, so
-    that the kernel that makes what they add up keeps its grid. So is a sum down
-    rows whose number has no divisor that gives blocks enough.
+    On a GPU a large sum over few long rows is split as well, into blocks of
+    equal length (the last may be shorter). The partial sums form a kernel of
+    their own, so that the kernel that computes their operands keeps its grid. A
+    sum down the rows is split the same way if no divisor of the number of rows
+    gives enough blocks.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::scf::SCFDialect",
                            "::mlir::tensor::TensorDialect"];
@@ -128,17 +132,18 @@ def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
 def FuseKernelsPass : Pass<"mpc-fuse-kernels", "::mlir::ModuleOp"> {
   let summary = "Group linalg ops into kernels, one function per distinct kernel";
   let description = [{
-    Ops join a kernel if they share its domain (compiler/Analysis/KernelDomain.h)
-    and no op outside would have to run between them: first with the ops that
-    make their inputs, then with those that share them. Identical kernels become
-    one function.
+    Ops join a kernel if they share its domain
+    (compiler/Analysis/KernelDomain.h) and no op outside the kernel would have
+    to run between them. An op is first merged with the producers of its inputs,
+    then with ops that read the same inputs. Identical kernels become one
+    function.
 
     ```mlir
     %0 = call @kernel_0(%x, %b) : (tensor<64x128xf32>, tensor<128xf32>) -> tensor<64x128xbf16>
     func.func private @kernel_0(...) attributes {mpc.kernel} { linalg ... }
     ```
 
-    Leaves: no linalg outside of kernels.
+    Leaves: no linalg outside kernels.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect"];
   let options = [
@@ -151,11 +156,11 @@ def FuseKernelsPass : Pass<"mpc-fuse-kernels", "::mlir::ModuleOp"> {
 def VerifyFusionPass : Pass<"mpc-verify-fusion", "::mlir::ModuleOp"> {
   let summary = "Verify the IR after the fusion stage";
   let description = [{
-    Outside of kernels there are calls of kernels, ops that are kernels of the
-    catalog, views and access to states: nothing that computes and no tensor
-    without memory of its own. The ops of each kernel have a common domain.
-    Kernels of the catalog read FP8 only where the device has them for it: as
-    `train.scaled_matmul`, which takes the scales out.
+    Outside kernels only kernel calls, ops with catalog kernels, views and state
+    accesses are allowed: nothing else computes, and every tensor has memory of
+    its own. The ops of each kernel have a common domain. Catalog kernels read
+    FP8 only on devices that support it, and only as `train.scaled_matmul`,
+    which removes the scales.
   }];
   let options = [
     DeviceOption,

@@ -7,23 +7,24 @@ include "mlir/Pass/PassBase.td"
 def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
   let summary = "Choose the loss and split the model into entry points";
   let description = [{
-    Makes `train` (inputs and labels to the loss) and `evaluate` (loss, weight
-    and, for classes, hits per sample) from `predict`, which loses the loss and
-    the inputs that only the loss wants.
+    Creates `train` (inputs and labels to the loss) and `evaluate` (loss, weight
+    and, for classification, hits per sample) from `predict`. The loss, and the
+    inputs that only the loss uses, are removed from `predict`.
 
-    With `loss` empty, an output that a loss op of the graph feeds is the loss;
-    without one, the output that is one number, unless it is that of a single
-    sample. Else the only output decides: f32 [N, C] with two classes or more
-    takes softmax cross entropy, and so does [B, T, V] if an input of integers
-    is [B, T]; anything else the squared error. Classes stand at dimension 1 or,
-    where labels then have the shape of such an input, at another. A softmax
-    (or, for bce-with-logits, a sigmoid) at the end of the model stays in
-    `predict`; the loss starts from its input. The decision is written to the
+    If `loss` is empty, the loss is the output that a loss op of the graph
+    computes; without a loss op, it is the output that is a single number,
+    unless that number belongs to a single sample. Otherwise the model must have
+    one output, whose shape decides: f32 [N, C] with two or more classes uses
+    softmax cross entropy, and so does [B, T, V] if an integer input is [B, T];
+    anything else uses the squared error. Dimension 1 counts the classes, or
+    another dimension if the labels then have the shape of an integer input. A
+    softmax (or, for bce-with-logits, a sigmoid) at the end of the model stays
+    in `predict`; the loss starts from its input. The decision is written to the
     module as `mpc.loss` and added to `mpc.notes`; `mpc.metrics` is `perplexity`
-    for a mean over the tokens of texts.
+    if the loss is a mean over the tokens of texts.
 
-    Outputs of `predict` whose dimension 0 joins samples and positions get
-    `mpc.batch_dim`: each sample has several rows there.
+    Outputs of `predict` whose dimension 0 combines samples and positions get
+    `mpc.batch_dim`: each sample has several rows in them.
 
     Needs: `predict`, in inference form.
     Leaves: `predict`, `evaluate`, `train`. `train` returns one rank-0 float.
@@ -42,29 +43,30 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
 def LimitIndicesPass : Pass<"mpc-limit-indices", "::mlir::ModuleOp"> {
   let summary = "Derive valid ranges of integer inputs from their uses as indices";
   let description = [{
-    Follows each input of integers through ops that only move values (reshape,
+    Follows each integer input through ops that only move values (reshape,
     transpose, slice, concat, casts between integers), arithmetic with constants
-    (sums, products, bounds, remainders) and choices between them to its uses as
-    indices of tables or labels of a loss. `mpc.range` is what all uses allow:
-    [-rows, rows) for indices, which count from either end, and [0, classes) for
-    labels, each taken back through the arithmetic: labels that are classes
-    behind `labels - 1` lie in [1, classes + 1). What a bound or a choice
-    replaces (`max(labels, 0)`, `where(labels > 0, labels, 0)`) may be anything.
-    `mpc.ignored` is one more value: the `ignore_index` of a loss, or the label
-    that the model replaces itself before it looks up (`where(labels != -100,
-    labels, 0)`). The runtime checks both before a program reads the input.
+    (sums, products, min/max, remainders) and selects to its uses as table
+    indices or loss labels. `mpc.range` is the intersection of what all uses
+    allow: [-rows, rows) for indices, which count from either end, and [0,
+    classes) for labels. Ranges are mapped back through the arithmetic: if a
+    loss takes `labels - 1`, the input must lie in [1, classes + 1). Values that
+    the model replaces (`max(labels, 0)`, `where(labels > 0, labels, 0)`) may be
+    anything. `mpc.ignored` is one additional allowed value: the `ignore_index`
+    of a loss, or a label that the model itself replaces before the lookup
+    (`where(labels != -100, labels, 0)`). The runtime checks inputs against both
+    before a program reads them.
 
-    Where an index is `i * C + y` into a tensor of [N, C] that was flattened, as
-    PyTorch's TorchScript exporter writes x[i, y], y gets [0, C).
+    Where an index is `i * C + y` into a flattened [N, C] tensor, as PyTorch's
+    TorchScript exporter writes x[i, y], y gets the range [0, C).
 
-    `mpc.unchecked_indices` of the module names the nodes whose indices or
-    labels are computed otherwise. One out of range makes the result NaN, and the
-    error message names these nodes.
+    The module attribute `mpc.unchecked_indices` names the nodes whose indices
+    or labels are computed in other ways. An index out of range there makes the
+    result NaN, and the error message names these nodes.
 
-    An input whose slices alone are indices gets the range that covers those
-    of all slices; it gets none if another part of it is no index.
+    If only slices of an input are used as indices, the input gets the union of
+    their ranges. If any other part of it is not an index, it gets no range.
 
-    Needs: `train` (`mpc-add-loss`). Leaves: no op changed.
+    Needs: `train` (`mpc-add-loss`). Leaves: all ops unchanged.
 
     ```mlir
     func.func @train(%labels: tensor<32xi64> {mpc.range = [0, 10],
@@ -77,8 +79,8 @@ def UseTrainingFormPass : Pass<"mpc-use-training-form", "::mlir::ModuleOp"> {
   let summary = "Put ops into training form in train, into inference form elsewhere";
   let description = [{
     Replaces ops with `TrainingFormOpInterface` (BatchNormalization, Dropout):
-    in `train` by what they do in training, with the writes of their
-    statistics; in other functions by what they do at inference.
+    in `train` by their training form, including the writes of their statistics;
+    in other functions by their inference form.
 
     Needs: `train` (`mpc-add-loss`).
     Leaves: no op in inference form in `train`.
@@ -89,26 +91,28 @@ def UseTrainingFormPass : Pass<"mpc-use-training-form", "::mlir::ModuleOp"> {
 def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
   let summary = "Append the gradient of the loss with respect to every parameter";
   let description = [{
-    Reverse-mode differentiation of `train` by `DifferentiableOpInterface`.
-    Ops that no parameter feeds, or that feed nothing to the loss, get no
-    gradient op. Gradient ops stand in reverse order of the forward ops;
-    several gradients of one value are added in that order, always the same.
+    Reverse-mode differentiation of `train` through `DifferentiableOpInterface`.
+    Ops that do not depend on a parameter, or that the loss does not depend on,
+    get no gradient op. Gradient ops appear in reverse order of the forward ops;
+    several gradients of one value are added in that order, which is
+    deterministic.
 
-    `train` returns, behind the loss, the gradient of each parameter in the
-    order of the states; the result attribute `mpc.gradient_of` names it. The
-    constant 1.0 that starts the chain is marked `mpc.loss_seed`: passes that
-    scale the loss change it, so nothing merges or folds it before.
+    After the loss, `train` returns the gradient of each parameter in the order
+    of the states; the result attribute `mpc.gradient_of` names the parameter.
+    The constant 1.0 that starts the backward pass is marked `mpc.loss_seed`:
+    passes that scale the loss modify it, so it must not be merged or folded
+    before that.
 
-    A parameter that the loss does not depend on, or that no gradient gets back
-    to because ops stop it (`train.stop_gradient`), becomes a state of kind
-    `constant`, and a note says so: training leaves it as it is.
+    A parameter that the loss does not depend on, or that no gradient reaches
+    because ops stop it (`train.stop_gradient`), becomes a state of kind
+    `constant`, so that training does not change it. A note says so.
 
     Needs: `train` in training form.
-    Leaves: all ops between parameters and loss differentiated, or an error
-    that lists all that have no gradient; no op that stops gradients.
+    Leaves: all ops between parameters and loss differentiated, or an error that
+    lists all ops without a gradient; no op that stops gradients.
 
-    With `rounding` a `train.rounding` for each value between them and its
-    gradient, for profiles.
+    With `rounding`, adds a `train.rounding` for each value between parameters
+    and loss and its gradient, for profiles.
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
   let options = [
@@ -120,14 +124,14 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
 def PackUpdatesPass : Pass<"mpc-pack-updates", "::mlir::ModuleOp"> {
   let summary = "Combine the updates of a model's own step into packed updates";
   let description = [{
-    Does for a model that brings its own training step what
-    `mpc-add-optimizer` does for others. Weights whose new values follow by one
-    formula, element by element, from weight, gradient, states of the update and
-    single numbers become a range of `@parameters`; their gradients and states
-    become packs of the same layout, and the formula is applied to these. The
-    states inside keep their names (`own_names`). What is no such formula is
-    left as it is. Packs of gradients are marked `mpc.gradients`, and whatever
-    comes behind them reads gradients there.
+    Does for a model that brings its own training step what `mpc-add-optimizer`
+    does for others. Weights that are updated by the same elementwise formula of
+    weight, gradient, optimizer states and scalars become a range of
+    `@parameters`; their gradients and states become packs of the same layout,
+    and the formula is applied to the packs. The packed states keep their names
+    (`own_names`). Updates that are not such a formula are left as they are.
+    Packs of gradients are marked `mpc.gradients`, and later ops read the
+    gradients from them.
 
     Needs: `train` of a module with `mpc.imported_step`, which writes parameters.
     Leaves: `step`; no unpacked parameter.
@@ -141,15 +145,16 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
   let summary = "Pack the parameters and turn train into the step that updates them";
   let description = [{
     All parameters become slots of one state `@parameters` ([rows, 1024], each
-    slot at a multiple of 16 elements); every function reads it once and
-    unpacks what it needs. `train` becomes `step`, which packs the gradients,
-    takes their norm, clips if asked and updates parameters, moments and the
-    step counter. With `accumulate` above 1 it becomes `accumulate`, which adds
-    gradients to the state `@gradients` and the loss to `@loss_sum`, and `apply`,
-    which updates. Both count as one batch of all samples would: a loss that
-    sums (`BatchLossOpInterface`) is summed, a mean weighs micro-batches by what
-    it divides by (`@loss_divisor`), anything else is averaged. `apply` divides
-    by the sum of these weights: there may be fewer micro-batches than `accumulate`.
+    slot at a multiple of 16 elements); every function reads it once and unpacks
+    what it needs. `train` becomes `step`, which packs the gradients, computes
+    their norm, clips them if requested, and updates parameters, moments and the
+    step counter. If `accumulate` is above 1, it becomes `accumulate`, which
+    adds the gradients to the state `@gradients` and the loss to `@loss_sum`,
+    and `apply`, which updates. The update equals that of one batch with all
+    samples: a loss that is a sum (`BatchLossOpInterface`) is summed, a mean
+    weights each micro-batch by its divisor (`@loss_divisor`), and any other
+    loss is averaged. `apply` divides by the sum of these weights, so an update
+    may have fewer micro-batches than `accumulate`.
 
     Needs: gradients as results of `train` (`mpc-differentiate`).
     Leaves: `step`, or `accumulate` and `apply`; no unpacked parameter.
@@ -172,14 +177,15 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
 def DeferStatesPass : Pass<"mpc-defer-states", "::mlir::ModuleOp"> {
   let summary = "Defer state changes of micro-batches to the update";
   let description = [{
-    With accumulation: a state that `accumulate` writes and `apply` does not
-    (statistics, the counter of micro-batches) gets a second one, `pending/NAME`,
-    which `accumulate` reads and writes instead; `apply` takes its value over. So
-    an update that is not made leaves no trace of any of its micro-batches.
+    With accumulation, each state that `accumulate` writes and `apply` does not
+    (statistics, the micro-batch counter) gets a second state, `pending/NAME`,
+    which `accumulate` reads and writes instead; `apply` copies its value back.
+    An update that is skipped therefore leaves no trace of any of its
+    micro-batches.
 
     Needs: `mpc-add-optimizer`.
-    Leaves: `accumulate` writes states that it shares with `apply`, and pending
-    ones. Nothing changes without accumulation.
+    Leaves: `accumulate` writes only states that it shares with `apply`, and
+    pending states. Nothing changes without accumulation.
 
     ```mlir
     // accumulate
@@ -196,10 +202,10 @@ def DeferStatesPass : Pass<"mpc-defer-states", "::mlir::ModuleOp"> {
 def VerifyGradPass : Pass<"mpc-verify-grad", "::mlir::ModuleOp"> {
   let summary = "Verify the IR after the gradient stage";
   let description = [{
-    The entry points with their signatures; one packed parameter state, read
-    once per function; one write per state, and only where training happens;
-    training form where it belongs; one marked loss seed. A note names the
-    pass that was expected to prevent it.
+    Checks the entry points and their signatures; one packed parameter state,
+    read once per function; one write per state, only in functions that train;
+    training form in those functions only; one marked loss seed. A note names
+    the pass that should have prevented the fault.
   }];
 }
 

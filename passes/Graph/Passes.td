@@ -8,11 +8,12 @@ def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::func::Func
   let summary = "Replace two products around a softmax by one attention op";
   let description = [{
     Replaces softmax(scale Q K' + mask) V by `train.attention`, whose kernels
-    never store all scores. The scale may be multiplied or divided by before or
-    after the product, in any number of steps; K may be transposed by its
-    product or by an op in front of it. A mask is taken where a constant sum
-    or selection hides later keys; with any other, or where the scores or the
-    probabilities are used elsewhere or dropped out, nothing changes.
+    never store the full score matrix. The scale may be a product or quotient
+    before or after the product of Q and K, in any number of steps; K may be
+    transposed by its product or by an op before it. The only mask that is
+    recognized is a causal one: a constant that is added or selects, and hides
+    later keys. With any other mask, or if the scores or probabilities have
+    other uses or a dropout, nothing changes.
 
     ```mlir
     %0 = train.matmul %q, %k {transpose_rhs} : ...
@@ -29,7 +30,7 @@ def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::func::Func
 def RecognizeActivationsPass : Pass<"mpc-recognize-activations", "::mlir::func::FuncOp"> {
   let summary = "Replace decomposed activations by one op";
   let description = [{
-    An activation whose gradient needs x alone comes out of
+    These formulas become one op, whose gradient needs only x:
 
       x/2 (1 + erf(x/sqrt 2))                           `train.gelu`
       x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3)))     the same, approximate
@@ -39,11 +40,11 @@ def RecognizeActivationsPass : Pass<"mpc-recognize-activations", "::mlir::func::
       clip(x + 3, 0, 6) / 6                             `train.hard_sigmoid`
       log(sigmoid(x))                                   `train.softplus`, negated twice
 
-    with factors in any order, divisors for their inverse, and what is inside of
-    erf and tanh written as any polynomial; other factors stay outside. Numbers
-    must be those above but for a few roundings of their type: with 0.7071
-    nothing changes, nor where something as large as x that is computed on the
-    way is used elsewhere.
+    Factors may be in any order, divisors may stand for inverse factors, and the
+    argument of erf and tanh may be any equivalent polynomial; other factors
+    stay outside. Numbers must match those above within a few roundings of their
+    type: with 0.7071 nothing changes. Nothing changes either if an intermediate
+    as large as x has other uses.
 
     ```mlir
     %0 = train.sigmoid %x : ...
@@ -58,15 +59,14 @@ def RecognizeActivationsPass : Pass<"mpc-recognize-activations", "::mlir::func::
 def RecognizeNormsPass : Pass<"mpc-recognize-norms", "::mlir::func::FuncOp"> {
   let summary = "Replace decomposed layer norms and RMS norms by one op";
   let description = [{
-    x / sqrt(mean(x^2) + epsilon) becomes `train.rms_norm`, and the same of
-    x - mean(x) `train.layer_norm`, where the means are over the last
-    dimensions; these may go away and come back before the quotient. That may be
-    a product with an inverse, in any order with other factors. A factor and,
-    for a layer norm, a summand of the normalized shape join it as scale and
-    bias; others stay outside.
-    Nothing changes where the root is of the variance alone, epsilon added
-    after it, the mean over other dimensions, or where something as large as x
-    that is computed on the way is used elsewhere.
+    x / sqrt(mean(x^2) + epsilon) becomes `train.rms_norm`, and the same of x -
+    mean(x) becomes `train.layer_norm`, where the means are over the last
+    dimensions; reshapes may remove these dimensions and add them again before
+    the quotient. The quotient may be a product with an inverse, in any order
+    with other factors. A factor and, for a layer norm, an addend of the
+    normalized shape become scale and bias; others stay outside. Nothing changes
+    if epsilon is added after the square root, if the mean is over other
+    dimensions, or if an intermediate as large as x has other uses.
 
     ```mlir
     %0 = train.mul %x, %x : ...
@@ -85,16 +85,15 @@ def RecognizeNormsPass : Pass<"mpc-recognize-norms", "::mlir::func::FuncOp"> {
 def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> {
   let summary = "Convert ops on images to channels-last layout";
   let description = [{
-    Switches every op with `LayoutOpInterface` from N x C x spatial to
-    N x spatial x C, with transposes around it; then moves the transposes back
-    down through ops that work element by element and through
-    `train.concat`, until they meet their inverse. What moves no element (one
-    channel, or one pixel) becomes a reshape. Weights and the signature of the
-    function keep their layout.
+    Switches every op with `LayoutOpInterface` from N x C x spatial to N x
+    spatial x C, with transposes around it; then sinks the transposes through
+    elementwise ops and `train.concat` until they meet their inverse. A
+    transpose that moves no element (one channel, or one pixel) becomes a
+    reshape. Weights and the signature of the function keep their layout.
 
     Needs: a forward graph; gradients inherit the layout from it.
     Leaves: no op on images with channels first; transposes only where the
-    function, or an op that mixes dimensions, wants channels first.
+    function, or an op that mixes dimensions, needs channels first.
 
     ```mlir
     %0 = train.transpose %x {permutation = array<i64: 0, 2, 3, 1>} : ...
@@ -113,12 +112,13 @@ def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> 
 def ZeroMaskedRowsPass : Pass<"mpc-zero-masked-rows", "::mlir::ModuleOp"> {
   let summary = "Make softmax produce zeros for fully masked rows";
   let description = [{
-    Sets `zero_empty` of each `train.softmax` whose operand may hold minus
-    infinities that a constant or an input brought there: what attention does
-    for a query that sees no key. ONNX and PyTorch have NaN there, which ends
-    training. Rows that overflow where there is no mask stay NaN.
+    Sets `zero_empty` on each `train.softmax` whose operand may hold -inf that
+    comes from a constant or an input, so that fully masked rows become zeros,
+    as `train.attention` does for a query that sees no key. ONNX and PyTorch
+    produce NaN there, which ends training. Rows that overflow without a mask
+    stay NaN.
 
-    Needs: a forward graph in which attention is one op already.
+    Needs: a forward graph; `mpc-recognize-attention`.
 
     ```mlir
     %m = train.select %seen, %scores, %minus_infinity : ...
@@ -132,10 +132,12 @@ def ZeroMaskedRowsPass : Pass<"mpc-zero-masked-rows", "::mlir::ModuleOp"> {
 def VerifyGraphPass : Pass<"mpc-verify-graph", "::mlir::ModuleOp"> {
   let summary = "Verify the IR after the graph stage";
   let description = [{
-    States and one function `predict` of `train` ops on f32 (or f64) and
-    integers, which reads states that exist and writes none; named inputs and
-    outputs of static shape; images with channels last. A note names the pass
-    that was expected to prevent it.
+    The module holds states and one function `predict` of `train` ops on f32 (or
+    f64) and integers, which reads states that exist and writes none; a model
+    that brings its own training step also has `evaluate`, `train` and perhaps
+    `initialize`. Inputs and outputs have names and static shapes, and images
+    have channels last. A note names the pass that should have prevented the
+    fault.
   }];
 }
 

@@ -4,7 +4,7 @@
 
 include "mlir/Pass/PassBase.td"
 
-// For passes whose header includes compiler/Target/Backend.h.
+// For passes whose Passes.h includes compiler/Target/Backend.h.
 def DeviceOption
     : Option<"device", "device", "const ::mpc::Backend *",
              /*default=*/"::mpc::defaultBackend()", "What the kernels are for",

@@ -9,10 +9,11 @@ def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Assign memory to every value and turn functions into programs";
   let description = [{
     States get offsets in the state memory. Every other value gets a region of
-    the arena for as long as it is needed; regions share memory. Views and
-    `train.unpack` cost nothing, `train.pack` lets its operands be made in
-    place, and a new value of a state is made in the state itself where nothing
-    reads the old one afterwards.
+    the arena for as long as it is needed; values that are not needed at the
+    same time share memory. Views and `train.unpack` cost nothing, operands of
+    `train.pack` are computed in place where possible, and the new value of a
+    state is computed in the state itself if nothing reads the old one
+    afterwards.
 
     Needs: kernels formed (`mpc-fuse-kernels`).
     Leaves: `exec.entry` instead of functions; module attributes
@@ -28,25 +29,27 @@ def PlanMemoryPass : Pass<"mpc-plan-memory", "::mlir::ModuleOp"> {
 def VerifyPlanPass : Pass<"mpc-verify-plan", "::mlir::ModuleOp"> {
   let summary = "Prove that the memory plan is correct";
   let description = [{
-    The module holds states, entries and kernels. Every buffer lies inside its
-    memory, and each launch gives its kernel buffers of the right sizes, on a GPU
-    at multiples of 16 bytes.
+    The module holds only states, entry points and kernels. Every buffer lies
+    inside its memory, each launch gives its kernel buffers of the right sizes,
+    on a GPU at multiples of 16 bytes, and no instruction overwrites a value
+    that is still needed (passes/Plan/MemoryProof.h).
   }];
 }
 
 def ReportKernelsPass : Pass<"mpc-report-kernels", "::mlir::ModuleOp"> {
   let summary = "Report generated kernels and transposes";
   let description = [{
-    Counts the instructions of each entry point, the bytes of floats that they
-    read and write, the launches of each generated kernel in it, what is in use
-    of the arena at each instruction, and the transposes that joined no other
-    kernel, with the bytes that they read and write. Their origin is `layout`
-    for what `mpc-use-channels-last` put in, and `model` for nodes Transpose and
-    their gradients.
+    Reports, for each entry point, the number of instructions, the bytes of
+    floats that they read and write, the launches of each generated kernel, the
+    arena bytes in use at each instruction, and the transposes that were not
+    fused into another kernel, with the bytes that they read and write. The
+    origin of a transpose is `layout` if `mpc-use-channels-last` inserted it,
+    and `model` if it comes from a node that moves elements, such as Transpose,
+    or from its gradient.
 
     Needs: `exec.entry` (`mpc-plan-memory`), kernels still in linalg.
     Leaves: the same program, and the module attribute `mpc.kernel_report`, JSON
-    as compiler/Support/Report.h describes.
+    as described in compiler/Support/Report.h.
   }];
 }
 

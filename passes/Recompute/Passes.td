@@ -7,17 +7,18 @@ include "mlir/Pass/PassBase.td"
 def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
   let summary = "Recompute forward ops in the backward pass instead of saving their results";
   let description = [{
-    What the forward pass makes and the backward pass reads is kept in between.
-    A minimum cut over the bytes chooses what to keep of it; the rest is made
-    again, right before it is read, from copies of its ops. What they read of
-    the forward pass they read by `train.remat_barrier`, so that nothing merges them
-    with what they are copies of. They are marked `mpc.recomputed`.
+    Values that the forward pass computes and the backward pass reads must stay
+    in memory in between. A minimum cut over their bytes chooses which values to
+    keep; the others are recomputed right before they are read, by copies of
+    their ops. The copies read forward values through `train.remat_barrier`, so
+    that CSE does not merge them with the originals. They are marked
+    `mpc.recomputed`.
 
-    `selective` runs cheap ops again, never products, convolutions and
-    attention. `full` keeps single values between which the model falls apart,
-    the inputs of its blocks, and runs all else again, block by block. A budget
-    takes as much of `selective`, then of `full`, as it needs, from the first op
-    on: what the first ops made is kept longest.
+    `selective` recomputes cheap ops only, never products, convolutions or
+    attention. `full` keeps only checkpoints, single values at which the model
+    falls into blocks, and recomputes everything else block by block. A budget
+    applies as much of `selective`, then of `full`, as it needs, starting from
+    the first op, because the results of the first ops are kept longest.
 
     Options: group Recompute of passes/Options/Options.def.
 
@@ -31,9 +32,9 @@ def RecomputePass : Pass<"mpc-recompute", "::mlir::ModuleOp"> {
     %dw = train.matmul %1, %g : ...
     ```
 
-    Needs: final element types, and the constant marked `mpc.loss_seed`.
-    Leaves: the same values, bit for bit, and the module attribute
-    `mpc.recompute_report`, JSON as compiler/Support/Report.h describes.
+    Needs: final element types; the constant marked `mpc.loss_seed`.
+    Leaves: bitwise identical values, and the module attribute
+    `mpc.recompute_report`, JSON as described in compiler/Support/Report.h.
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];
 }
@@ -42,10 +43,10 @@ def VerifyRecomputePass : Pass<"mpc-verify-recompute", "::mlir::ModuleOp"> {
   let summary = "Verify that recomputed ops reproduce the original values";
   let description = [{
     Each op marked `mpc.recomputed` has no side effect and has a twin in the
-    forward pass: the same op with the same attributes and types, on the values
-    of which its own operands are behind barriers or recomputed. None of its operands
-    but constants is read without `train.remat_barrier`, and what that waits for is
-    made by the backward pass.
+    forward pass: the same op with the same attributes and types, whose operands
+    are the originals of its own operands. It reads forward values other than
+    constants only through `train.remat_barrier`, and the value that the barrier
+    waits for is computed by the backward pass.
   }];
 }
 

@@ -8,11 +8,11 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn kernels of linalg ops into loops over vectors";
   let description = [{
     Every function with the attribute `mpc.kernel` gets the signature of
-    generated code, `(operands: !llvm.ptr, begin: i64, end: i64)`, and a body
+    generated kernels, `(operands: !llvm.ptr, begin: i64, end: i64)`, and a body
     of loops, vectors and LLVM loads and stores.
 
     Needs: kernels as `mpc-fuse-kernels` makes them; calls already planned
-    (`mpc-plan-memory`), for the signature changes.
+    (`mpc-plan-memory`), because the signature changes.
     Leaves: kernels without linalg and without tensors.
   }];
   let options = [
@@ -27,12 +27,12 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
 def LowerKernelsPass : Pass<"mpc-lower-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower emitted kernels to the LLVM dialect";
   let description = [{
-    exp, exp2, log, tanh and erf on f32 become polynomials on vectors; on f64,
-    which only gradient checks use, calls of libm. bf16 becomes integers where
-    the CPU has no instructions for it.
+    Replaces exp, exp2, log, tanh and erf on f32 by polynomials on vectors, and
+    on f64, which only gradient checks use, by calls to libm. bf16 values become
+    integers where the CPU has no bf16 instructions.
 
     Needs: `mpc-emit-kernels`.
-    Leaves: kernels in the LLVM dialect alone.
+    Leaves: kernels in the LLVM dialect only.
   }];
   let options = [
     Option<"features", "features", "std::string", /*default=*/"\"\"",

@@ -7,12 +7,12 @@ include "mlir/Pass/PassBase.td"
 def EmitGpuKernelsPass : Pass<"mpc-emit-gpu-kernels", "::mlir::ModuleOp"> {
   let summary = "Turn kernels of linalg ops into the code of a thread";
   let description = [{
-    Every function with the attribute `mpc.kernel` becomes what one thread of a
-    grid does (compiler/Analysis/GpuSchedule.h), with NVVM operations where it
-    needs others. Its parameters are the addresses of the operands.
+    Every function with the attribute `mpc.kernel` becomes the code of one
+    thread of a grid (compiler/Analysis/GpuSchedule.h), with NVVM operations
+    where threads cooperate. Its parameters are the addresses of the operands.
 
     Needs: kernels as `mpc-fuse-kernels` makes them for a GPU; calls already
-    planned (`mpc-plan-memory`), for the signature changes.
+    planned (`mpc-plan-memory`), because the signature changes.
     Leaves: NVVM kernels without linalg and without tensors.
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
@@ -23,16 +23,17 @@ def EmitGpuKernelsPass : Pass<"mpc-emit-gpu-kernels", "::mlir::ModuleOp"> {
 def LowerGpuKernelsPass : Pass<"mpc-lower-gpu-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower emitted GPU kernels to the LLVM dialect";
   let description = [{
-    Functions become polynomials or instructions of the GPU: there is no library
-    behind. Of f64 there is exp alone. Rounding to FP8 is an instruction for two
-    elements from sm_89 on, integer arithmetic before.
+    Math functions become polynomials or GPU instructions, because no math
+    library is linked; on f64 these are exp, log, sin and cos. Rounding to FP8
+    is one instruction for two elements from sm_89 on, and integer arithmetic
+    before.
 
-    With `simulate`, threads, shuffles, barriers and shared memory become calls
-    of test/device_sim/abi.h, and a kernel takes the array of addresses of its
-    parameters that a launch is given: the host can run it.
+    With `simulate`, thread indices, shuffles, barriers and shared memory become
+    calls to test/device_sim/abi.h, and a kernel takes one argument, the array
+    of parameter addresses of a launch, so that the host can run it.
 
     Needs: `mpc-emit-gpu-kernels`.
-    Leaves: kernels in the LLVM dialect, with NVVM's unless they are simulated.
+    Leaves: kernels in the LLVM dialect and, unless simulated, the NVVM dialect.
   }];
   let options = [
     Option<"simulate", "simulate", "bool", /*default=*/"false",
