@@ -1,9 +1,9 @@
 //===- AccessOrder.h - What the code of a kernel touches, in order -*- C++
 //-*-===//
 //
-// The plan puts some results of kernels in the place of an operand. That is
-// decided by an analysis of the ops (KernelDomain.h, mayUpdateInPlace); this is
-// the proof, taken from the loads and stores that were emitted.
+// The plan gives some results of kernels the memory of an operand. An analysis
+// of the ops decides where (KernelDomain.h, mayUpdateInPlace); this file proves
+// from the emitted loads and stores that it is safe.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_CODEGEN_ACCESSORDER_H
@@ -24,32 +24,34 @@ struct SharedPlace {
 
 /// For each kernel, the pairs that some `exec.launch` of `module` gives the
 /// same memory. Must be called while kernels still have their results. A result
-/// that goes on writing in an operand (continuedArgument) is no such pair.
+/// that continues writing into an operand (continuedArgument) is not such a
+/// pair.
 llvm::StringMap<llvm::SmallVector<SharedPlace>>
 findSharedPlaces(mlir::ModuleOp module);
 
-/// The loads and stores of one kernel, in the order of its code. Operands count
-/// on behind the arguments: results come last.
+/// The loads and stores of one kernel, in the order of its code. Operands are
+/// numbered arguments first, then results.
 ///
-/// Code walks over positions. What one walk loads at a position and then stores
-/// there may share memory; what it loads after the store, at the same position
-/// or in a later walk, may not.
+/// Code walks over positions. An operand and a result may share memory if a
+/// walk loads the operand at a position before it stores the result there; not
+/// if it loads the operand after the store, at the same position or in a later
+/// walk.
 class AccessOrder {
 public:
-  /// The code that follows may run after all of the code before.
+  /// The code that follows may run after all of the previous code.
   void beginWalk() { ++walk; }
-  /// The code that follows touches other elements than the code before.
+  /// The code that follows accesses other elements than the previous code.
   void beginPosition() { ++position; }
-  /// The code that follows is for other items: it touches nothing that the code
-  /// before does.
+  /// The code that follows is for other items: it accesses nothing that the
+  /// previous code does.
   void beginItem() { stores.clear(); }
 
   void load(unsigned operand, const KernelAccess &access);
   void loadAnywhere(unsigned operand);
   void store(unsigned operand, const KernelAccess &access);
 
-  /// True if each element of `operand` is loaded before `result` (an operand
-  /// number, too) is stored there, and from the same place.
+  /// True if each element of `operand` is loaded before `result` (also an
+  /// operand number) is stored there, and from the same place.
   bool mayShare(unsigned operand, unsigned result) const;
 
 private:
@@ -59,7 +61,7 @@ private:
   };
 
   unsigned walk = 0, position = 0;
-  llvm::SmallVector<Store> stores; ///< In these items.
+  llvm::SmallVector<Store> stores; ///< Stores for the current items.
   llvm::DenseMap<unsigned, llvm::SmallVector<Place, 1>> loaded, stored;
   llvm::DenseSet<unsigned> loadedAnywhere;
   /// Operands that are loaded after a store to another.

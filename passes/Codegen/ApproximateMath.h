@@ -6,16 +6,16 @@
 
 namespace mpc {
 
-/// Whose instructions formulas may use.
+/// The instructions that formulas may use.
 enum class MathTarget {
-  Any,    ///< None but arithmetic.
+  Any,    ///< Arithmetic only.
   Avx512, ///< AVX-512DQ: exp2 of 16 lanes.
   Nvptx,  ///< exp2 and quotients that are not rounded to the last bit.
 };
 
 /// Rewrites `math.exp`, `math.exp2`, `math.erf`, `math.tanh`, `math.atan`,
 /// `math.sin` and `math.cos` of f32, scalars and vectors, to arithmetic that
-/// every vector unit has, and what `target` has beside it.
+/// every vector unit has, plus the instructions of `target`.
 ///
 /// Relative errors, rounding included (test/codegen/math_test.cpp): exp and
 /// exp2 2e-7, erf 4e-7, tanh 2e-7 (1.5e-7 from 1/2 on), atan, sin and cos
@@ -25,15 +25,16 @@ enum class MathTarget {
 void populateApproximateMathPatterns(mlir::RewritePatternSet &patterns,
                                      MathTarget target);
 
-/// Rewrites formulas around such functions that cost less as a whole: the
-/// normal distribution function of gelu. Before the functions themselves.
+/// Rewrites formulas around such functions that are cheaper as a whole: the
+/// normal distribution function of gelu. Must run before the functions
+/// themselves are rewritten.
 void populateComposedMathPatterns(mlir::RewritePatternSet &patterns,
                                   MathTarget target);
 
-/// The same for `math.exp`, `math.log`, `math.sin` and `math.cos` of f64, which
-/// devices without a library need. Errors of exp and log are below 3e-16
-/// relative (of log near 1 absolute), those of the others below 3e-16 for
-/// angles to 1e4; exp below 2^-1021 is that.
+/// Rewrites `math.exp`, `math.log`, `math.sin` and `math.cos` of f64 in the
+/// same way, for devices without a math library. Relative errors of exp and log
+/// are below 3e-16 (absolute for log near 1), errors of sin and cos are below
+/// 3e-16 for angles up to 1e4. exp is never below 2^-1021.
 void populateDoubleMathPatterns(mlir::RewritePatternSet &patterns);
 
 } // namespace mpc

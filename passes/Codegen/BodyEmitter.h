@@ -12,7 +12,8 @@
 
 namespace mpc {
 
-/// What lanes have in steps: lane `l` has `first + l * step`.
+/// A value that differs by a constant step from lane to lane: lane `l` has
+/// `first + l * step`.
 struct Steps {
   mlir::Value first; ///< A scalar.
   int64_t step = 0;
@@ -27,28 +28,30 @@ struct ComputedPlace {
   mlir::Value guard; ///< Lanes that may read; null if all may.
 };
 
-/// What a body asks its kernel for.
+/// What a body needs from its kernel.
 class BodySource {
 public:
   virtual ~BodySource() = default;
   /// `linalg.index dim` as integers of `type`, which is at most 64 bits wide.
   virtual mlir::Value indexValue(unsigned dim, mlir::Type type) = 0;
   virtual Steps indexSteps(unsigned dim) = 0;
-  /// Elements as bodies use them; anything in lanes that may not read.
+  /// The elements at `place`, converted from storage; undefined in lanes that
+  /// may not read.
   virtual mlir::Value read(const ComputedPlace &place) = 0;
 };
 
-/// Emits the body of `op` for `lanes` elements at once, or one scalar if that
-/// is 0. Where the body reads at computed places (compiler/Dialect/Train/IR/
-/// Lowering.h), what all lanes share stays scalar: an address that moves with
-/// the lanes is one load, a condition that they share is a branch.
+/// Emits the body of `op` for `lanes` elements at once, or for one scalar if
+/// `lanes` is 0. If the body reads at computed places
+/// (compiler/Dialect/Train/IR/Lowering.h), values that all lanes share stay
+/// scalar: an address that advances with the lanes is one load, and a shared
+/// condition is a branch.
 class BodyEmitter {
 public:
   BodyEmitter(mlir::OpBuilder &builder, mlir::linalg::GenericOp op,
               unsigned lanes, BodySource &source);
 
   /// `inputs` are the values of the input operands. Returns the yielded values;
-  /// of a reduction, what is added.
+  /// for a reduction, the added values.
   llvm::SmallVector<mlir::Value> emit(mlir::ValueRange inputs);
 
 private:
@@ -72,10 +75,11 @@ private:
   mlir::linalg::GenericOp op;
   const unsigned lanes;
   BodySource &source;
-  mlir::Operation *combiner = nullptr; ///< Left to whoever adds up.
+  mlir::Operation *combiner = nullptr; ///< Emitted by the caller.
   bool reads = false;
   mlir::Block *home = nullptr; ///< Where the body is emitted.
-  mlir::Value guard; ///< Lanes for which the ops at hand count; null: all.
+  mlir::Value
+      guard; ///< Lanes for which the current ops are executed; null: all.
   mlir::IRMapping values;
   llvm::DenseMap<mlir::Value, Steps> stepsOf;
 };

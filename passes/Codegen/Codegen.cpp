@@ -1,4 +1,4 @@
-//===- Codegen.cpp - What turns kernels into code of a device -------------===//
+//===- Codegen.cpp - Code generation passes of each device ----------------===//
 
 #include "passes/Codegen/Codegen.h"
 

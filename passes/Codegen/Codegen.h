@@ -1,7 +1,8 @@
-//===- Codegen.h - What turns kernels into code of a device -----*- C++ -*-===//
+//===- Codegen.h - Code generation passes of each device --------*- C++ -*-===//
 //
-// One for each row of kernels/devices.def, in a folder of its own: the twin of
-// compiler/Target/Backend.h, which knows no passes.
+// One Codegen for each row of kernels/devices.def, in a folder of its own. It
+// is the counterpart of compiler/Target/Backend.h, which does not depend on
+// passes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_CODEGEN_CODEGEN_H
@@ -15,17 +16,17 @@ class OpPassManager;
 
 namespace mpc {
 
-/// The passes of a device that generate code.
+/// The code generation passes of a device.
 struct Codegen {
-  /// Adds them for a device with `features` (DeviceTarget). They get a planned
-  /// module and leave kernels that the device's target compiles.
+  /// Adds the passes for a device with `features` (DeviceTarget). They take a
+  /// planned module and leave kernels that the device's target compiles.
   void (*addPasses)(mlir::OpPassManager &manager,
                     llvm::ArrayRef<std::string> features);
-  /// Makes each of them an option of a tool.
+  /// Registers each of them as an option of a tool.
   void (*registerPasses)();
 };
 
-// What the folders define.
+// Each folder defines one of these.
 #define MPC_DEVICE(name, Folder, ...) extern const Codegen k##Folder##Codegen;
 #include "kernels/devices.def"
 

@@ -1,9 +1,9 @@
 //===- Emitter.h - Values and memory of one kernel --------------*- C++ -*-===//
 //
-// What the code of a kernel is made of on every device: loads and stores
-// (EmitMemory.cpp) and values made on demand (EmitValues.cpp). Asking for a
-// result of an op at a position emits the op's body there, and first what it
-// needs. How the positions are walked is up to the device: CpuEmitter.h and
+// The device-independent part of kernel code: loads and stores (EmitMemory.cpp)
+// and values computed on demand (EmitValues.cpp). Asking for a result of an op
+// at a position emits the values that the op needs and then its body. How the
+// positions are walked depends on the device: see CpuEmitter.h and
 // GpuEmitter.h.
 //
 //===----------------------------------------------------------------------===//
@@ -25,12 +25,13 @@ namespace mpc {
 mlir::Type storageType(mlir::Type type);
 unsigned storageBytes(mlir::Type type);
 
-/// Where values are made: a row, and in it `lanes` columns from `column` on.
+/// Where values are computed: a row, and in it `lanes` columns from `column`
+/// on.
 struct Position {
   llvm::SmallVector<mlir::Value>
       row;            ///< Index of each outer and row dimension.
   mlir::Value column; ///< First column; null without columns.
-  unsigned lanes = 0; ///< 0: one scalar, of the row.
+  unsigned lanes = 0; ///< 0: one scalar for the row.
   mlir::Value mask;   ///< Lanes that exist; null if all do.
 };
 
@@ -40,8 +41,9 @@ class Emitter {
 public:
   virtual ~Emitter() = default;
 
-  /// Proves that results which `places` puts in the place of an operand may be
-  /// there, once the code is emitted; else emits an error that names `pass`.
+  /// Proves, once the code is emitted, that each result that shares the memory
+  /// of an operand (`places`) may do so; otherwise emits an error that names
+  /// `pass`.
   mlir::LogicalResult verifyPlaces(llvm::ArrayRef<SharedPlace> places,
                                    llvm::StringRef pass);
 
@@ -93,7 +95,7 @@ protected:
   }
 
   // Memory -------------------------------------------------------------------
-  /// Bytes that the address of `lanes` elements side by side is a multiple of.
+  /// Alignment in bytes of the address of `lanes` contiguous elements.
   virtual unsigned alignmentOf(unsigned lanes, unsigned bytes) const = 0;
 
   mlir::Value dot(llvm::ArrayRef<mlir::Value> row,
@@ -120,9 +122,9 @@ protected:
            (node.level == KernelLevel::Full &&
             node.reduction == KernelReduction::Columns);
   }
-  /// Makes what the row has once and can be made in phase `last`.
+  /// Computes the scalars of the row that are available in phase `last`.
   void makeRowScalars(unsigned last, const Position &at);
-  /// What the row adds to a sum of scalars over the rows.
+  /// The row's contribution to a sum of scalars over the rows.
   mlir::Value addedByRow(const KernelNode &node, const Position &at);
 
   mlir::func::FuncOp func;
@@ -133,15 +135,15 @@ protected:
   llvm::DenseMap<mlir::Value, unsigned> operandOf; ///< Memory root -> operand.
   llvm::DenseMap<mlir::Value, NodeResult> producers;
   llvm::SmallVector<mlir::Value> pointers; ///< Pointer to each operand.
-  unsigned arguments = 0;                  ///< Operands that are no results.
+  unsigned arguments = 0; ///< Number of operands that are not results.
   AccessOrder accesses;
 
   unsigned phases = 1;
   llvm::SmallVector<unsigned>
-      phaseOf; ///< Phase of each node: when it can be made.
+      phaseOf; ///< First phase in which each node can be computed.
 
-  llvm::DenseMap<NodeResult, mlir::Value> made;       ///< At this position.
-  llvm::DenseMap<NodeResult, mlir::Value> rowScalars; ///< In this row.
+  llvm::DenseMap<NodeResult, mlir::Value> made; ///< Values at this position.
+  llvm::DenseMap<NodeResult, mlir::Value> rowScalars; ///< Values of this row.
   using AccessKey = std::pair<void *, llvm::SmallVector<int64_t>>;
   static AccessKey keyOf(const KernelAccess &access) {
     AccessKey key{access.root.getAsOpaquePointer(), access.strides};

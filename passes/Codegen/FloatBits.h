@@ -6,22 +6,24 @@
 
 namespace mpc {
 
-// Both write a kernel without a type for which the target has no instructions:
-// values are their bits, and rounding is integer arithmetic. Kernels compute in
-// f32, so that rounding, widening and moving is all there is.
+// These functions remove a float type for which the target has no instructions
+// from a kernel: values become integers that hold their bits, and rounding
+// becomes integer arithmetic. Kernels compute in f32, so narrow types are only
+// rounded, widened and moved.
 
-/// Without bf16, for CPUs.
+/// Replaces bf16 in this way, for CPUs.
 void keepBf16AsBits(mlir::func::FuncOp kernel);
 
-/// Rounds two f32, whose bytes become one i16 with `first` in its lower half,
-/// by an instruction of the target: to nearest even, saturating, NaN to 0x7f.
+/// Rounds two f32 to 8 bit with an instruction of the target, to one i16 with
+/// `first` in its lower half: to nearest even, saturating, NaN to 0x7f.
 using Fp8PairRounding = llvm::function_ref<mlir::Value(
     mlir::OpBuilder &builder, mlir::Location loc, mlir::Type format,
     mlir::Value first, mlir::Value second)>;
 
-/// Without f8E4M3FN and f8E5M2. Rounding is to nearest even; beyond the largest
-/// number f8E4M3FN has NaN and f8E5M2 infinity. NaN is 0x7f, without a sign.
-/// `roundPair`, if the target has such an instruction, rounds what is bounded.
+/// Replaces f8E4M3FN and f8E5M2 in this way. Rounding is to nearest even;
+/// values beyond the largest number become NaN in f8E4M3FN and infinity in
+/// f8E5M2. NaN is 0x7f, without a sign. `roundPair`, if the target has such an
+/// instruction, rounds values that are known to be in range.
 void keepFp8AsBits(mlir::func::FuncOp kernel,
                    Fp8PairRounding roundPair = nullptr);
 

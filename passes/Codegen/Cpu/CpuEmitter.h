@@ -1,9 +1,9 @@
 //===- CpuEmitter.h - The walk of one kernel on a CPU -----------*- C++ -*-===//
 //
 // Loops over vectors: whole walks (CpuEmitter.cpp), rows and their phases
-// (CpuRows.cpp), column sums beside them (CpuOuter.cpp). What a later phase of
-// a row needs again is made again, unless it is expensive: then it waits in a
-// buffer on the stack.
+// (CpuRows.cpp), and sums down the rows in the same walk (CpuOuter.cpp). A
+// value that a later phase of a row needs again is recomputed, unless it is
+// expensive: then it is kept in a buffer on the stack.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_CODEGEN_CPU_CPUEMITTER_H
@@ -17,8 +17,8 @@
 
 namespace mpc {
 
-/// Rows that are added up in f32 before they go to a total in f64: the rounding
-/// errors of a sum grow with the number of its terms.
+/// Number of rows that are added up in f32 before the sum is added to an f64
+/// total: the rounding error of a sum grows with the number of its terms.
 constexpr int64_t kBlockOfRows = 32;
 
 class CpuEmitter : public Emitter {
@@ -30,7 +30,7 @@ public:
   void run();
 
 private:
-  /// Operands lie anywhere: unaligned accesses cost nothing here.
+  /// Operands may have any alignment: unaligned accesses cost nothing on a CPU.
   unsigned alignmentOf(unsigned, unsigned bytes) const override {
     return bytes;
   }
@@ -68,12 +68,12 @@ private:
 
   KernelSchedule schedule;
   mlir::Block *entry = nullptr;
-  llvm::SmallVector<unsigned> keptIn; ///< Phase that keeps it, or ~0.
+  llvm::SmallVector<unsigned> keptIn; ///< Phase that keeps each node, or ~0.
   llvm::DenseMap<unsigned, mlir::Value>
       keptBuffers; ///< Node -> buffer of one row.
-  /// Node -> memory of its sums down the rows: a row of them, or one.
+  /// Node -> memory of its sums down the rows: one per column, or a single one.
   llvm::MapVector<unsigned, mlir::Value> sumBuffers;
-  /// The same in f64, of those that are added up in blocks of rows.
+  /// The same in f64, for sums that are added up in blocks of rows.
   llvm::DenseMap<unsigned, mlir::Value> totalBuffers;
 };
 

@@ -9,11 +9,11 @@
 namespace mpc {
 
 /// Replaces the body of `kernel`, a function of `linalg.generic` on tensors, by
-/// loops over vectors. The function then has the signature of generated code,
-/// `(operands: !llvm.ptr, begin: i64, end: i64)`: operands are the former
-/// arguments and then the former results. Fails with a diagnostic if the ops
-/// of the function have no common domain, or if a result in the place of an
-/// operand (`places`) is written before that operand is read.
+/// loops over vectors. The function then has the signature of generated
+/// kernels, `(operands: !llvm.ptr, begin: i64, end: i64)`: operands are the
+/// former arguments followed by the former results. Fails with a diagnostic if
+/// the ops of the function have no common domain, or if a result that shares
+/// the memory of an operand (`places`) is written before that operand is read.
 /// Vectors have at most `maxLanes` elements.
 mlir::LogicalResult emitKernel(mlir::func::FuncOp kernel,
                                llvm::ArrayRef<SharedPlace> places,

@@ -1,8 +1,8 @@
 //===- GpuEmitter.h - The walk of one kernel on a GPU -----------*- C++ -*-===//
 //
-// One thread's part of a grid (GpuSchedule.h): flat walks and the frame of a
-// kernel (GpuEmitter.cpp), tiles (GpuTiles.cpp), rows and their phases
-// (GpuRows.cpp), what threads do together (GpuThreads.cpp).
+// Emits one thread's part of a grid (GpuSchedule.h): flat walks and the frame
+// of a kernel (GpuEmitter.cpp), tiles (GpuTiles.cpp), rows and their phases
+// (GpuRows.cpp), and cooperation of threads (GpuThreads.cpp).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_CODEGEN_CUDA_GPUEMITTER_H
@@ -48,8 +48,8 @@ private:
   mlir::Value takeFromTile(mlir::Value memory, mlir::Type element,
                            mlir::Value row, mlir::Value place);
 
-  /// The part of an operand that a block turns: a row for each column of the
-  /// tile, of elements along `across`.
+  /// The part of an operand that a block transposes in shared memory: a row for
+  /// each column of the tile, whose elements lie along `across`.
   struct Tile {
     const KernelAccess *input;
     mlir::Value memory;
@@ -57,11 +57,11 @@ private:
   std::vector<Tile> findTiles();
 
   // Rows ---------------------------------------------------------------------
-  /// A vector of columns of the group's row that a thread walks.
+  /// A vector of columns, of the group's row, that a thread processes.
   struct Slot {
-    mlir::Value
-        column; ///< Column of an existing vector, if it has none itself.
-    mlir::Value exists; ///< Whether it is its own; null if it always is.
+    mlir::Value column; ///< First column; that of another vector if this one
+                        ///< does not exist.
+    mlir::Value exists; ///< Whether the vector exists; null if it always does.
   };
   Slot slotAt(mlir::Value vector, bool mayEnd);
   void makeSlots(mlir::Value strip);
@@ -102,7 +102,7 @@ private:
   void findThread();
   void barrier();
   mlir::Value shuffle(mlir::Value value, unsigned distance);
-  /// What one thread has of a sum over a row, and then the sum.
+  /// One thread's part of a sum over a row; after overGroup, the whole sum.
   struct RowSum {
     unsigned node;
     CombinerInfo combiner;
@@ -123,9 +123,9 @@ private:
   llvm::SmallVector<Slot> slots; ///< Held in registers.
   llvm::SmallVector<std::pair<llvm::DenseMap<NodeResult, mlir::Value>,
                               std::map<AccessKey, mlir::Value>>>
-      held;            ///< What was made and loaded at each of them.
-  bool joined = false; ///< Groups have joined a sum before.
-  /// Sums down the rows, one for each slot: of nodes in order.
+      held;            ///< Values `made` and `loaded` at each slot.
+  bool joined = false; ///< A sum over groups was emitted before.
+  /// Sums down the rows by node, one for each slot.
   std::map<unsigned, llvm::SmallVector<mlir::Value>> rowSums;
 };
 

@@ -1,4 +1,4 @@
-//===- GpuOps.cpp - What a thread asks of the GPU -------------------------===//
+//===- GpuOps.cpp - GPU operations of a thread ----------------------------===//
 
 #include "passes/Codegen/Cuda/GpuOps.h"
 

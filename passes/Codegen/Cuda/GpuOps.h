@@ -1,7 +1,7 @@
-//===- GpuOps.h - What a thread asks of the GPU -----------------*- C++ -*-===//
+//===- GpuOps.h - GPU operations of a thread --------------------*- C++ -*-===//
 //
-// NVVM's operations behind functions: its header takes longer to compile than
-// all that emits kernels.
+// Functions that create NVVM operations. They keep NVVM's header out of other
+// files: it takes longer to compile than all the code that emits kernels.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_CODEGEN_CUDA_GPUOPS_H
@@ -11,24 +11,25 @@
 
 namespace mpc {
 
-/// For the passes that use what is below.
+/// Registers the dialects that the operations below need.
 void registerGpuOps(mlir::DialectRegistry &registry);
 
-/// Which thread of its block runs, and which block of the grid; i32.
+/// The index of the thread in its block, and of the block in the grid; i32.
 mlir::Value createThreadIndex(mlir::OpBuilder &builder, mlir::Location loc);
 mlir::Value createBlockIndex(mlir::OpBuilder &builder, mlir::Location loc);
 
 void createBarrier(mlir::OpBuilder &builder, mlir::Location loc);
 
-/// The i32 of the thread of the warp whose number differs in `distance`; `all`
-/// threads of the warp take part, and `last` is the number of the last one.
+/// Returns the i32 `word` of the thread of the warp whose number is this one's
+/// XOR `distance`. `all` is the mask of participating threads, and `last` the
+/// number of the last one.
 mlir::Value createShuffle(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value all, mlir::Value word,
                           mlir::Value distance, mlir::Value last);
 
-/// Both f32 in 8 bit as an i16, `first` in its lower half: rounded to nearest
-/// even, what is too large for `format` (f8E4M3FN or f8E5M2) to its largest
-/// number, NaN to 0x7f.
+/// Rounds two f32 to 8 bit and returns them as an i16, `first` in its lower
+/// half: to nearest even, saturating to the largest number of `format`
+/// (f8E4M3FN or f8E5M2); NaN becomes 0x7f.
 mlir::Value createFp8Pair(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Type format, mlir::Value first,
                           mlir::Value second);
@@ -36,7 +37,7 @@ mlir::Value createFp8Pair(mlir::OpBuilder &builder, mlir::Location loc,
 /// The address space of memory that a block shares.
 unsigned sharedMemorySpace();
 
-/// Makes a function what starts a grid, of blocks of so many threads.
+/// Marks a function as a kernel entry, launched in blocks of `threads` threads.
 void markAsKernel(mlir::Operation *func, int64_t threads);
 
 } // namespace mpc

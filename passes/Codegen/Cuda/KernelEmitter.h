@@ -9,10 +9,10 @@
 namespace mpc {
 
 /// Replaces the body of `kernel`, a function of `linalg.generic` on tensors, by
-/// what one thread of a grid does (GpuSchedule.h). The parameters of the
+/// the code of one thread of a grid (GpuSchedule.h). The parameters of the
 /// function are the addresses of the operands, multiples of 16; the attribute
-/// `mpc.threads` says how many threads a block has. Fails as emitKernel does
-/// (passes/Codegen/Cpu/KernelEmitter.h).
+/// `mpc.threads` is the number of threads of a block. Fails under the same
+/// conditions as emitKernel (passes/Codegen/Cpu/KernelEmitter.h).
 mlir::LogicalResult emitGpuKernel(mlir::func::FuncOp kernel,
                                   llvm::ArrayRef<SharedPlace> places);
 

@@ -6,9 +6,9 @@
 
 namespace mpc {
 
-/// Replaces what the kernels of `module` (functions with `mpc.kernel`) know of
-/// other threads by calls of test/device_sim/abi.h, and their parameters by the
-/// one `void *const *parameters` of a launch.
+/// Replaces the thread operations in the kernels of `module` (functions with
+/// `mpc.kernel`) by calls to test/device_sim/abi.h, and their parameters by one
+/// `void *const *parameters`, as a launch passes it.
 void simulateThreads(mlir::ModuleOp module);
 
 } // namespace mpc
