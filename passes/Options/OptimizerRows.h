@@ -1,6 +1,7 @@
 //===- OptimizerRows.h - Optimizers and schedules by name -------*- C++ -*-===//
 //
-// What passes/Grad/Update/Optimizers.def and Schedules.def say about options.
+// What passes/Grad/Update/Optimizers.def and Schedules.def define about
+// options.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_OPTIONS_OPTIMIZERROWS_H
@@ -19,21 +20,21 @@ std::vector<std::string> optimizerNames();
 /// "betas".
 bool optimizerTakes(const std::string &optimizer, const std::string &option);
 
-/// `given`, where it says nothing the defaults of the optimizer, if that is
-/// one.
+/// `given`, with unset options replaced by the defaults of the optimizer, if it
+/// exists.
 OptimizerOptions withDefaults(const std::string &optimizer,
                               OptimizerOptions given);
 
 struct ScheduleRow {
   const char *name;
-  std::vector<std::string> takes; ///< Options that it looks at.
-  std::vector<std::string> needs; ///< Those that have to be given.
-  bool hasEnd;                    ///< Looks at how many updates there will be.
-  double warmup;                  ///< If none is given.
+  std::vector<std::string> takes; ///< Options that it uses.
+  std::vector<std::string> needs; ///< Options that must be given.
+  bool hasEnd;                    ///< Uses the total number of updates.
+  double warmup;                  ///< Default warm-up.
 };
 const std::vector<ScheduleRow> &schedules();
 
-/// Null if there is none of that name.
+/// Returns null if there is no schedule of that name.
 const ScheduleRow *findSchedule(const std::string &name);
 std::vector<std::string> scheduleNames();
 
@@ -44,7 +45,7 @@ std::string listing(const std::vector<std::string> &names,
 /// The numbers of fp16's loss scale that option 'loss-scale' stands for.
 struct LossScale {
   bool enabled;
-  double init, min, max; ///< Between bounds that meet nothing moves.
+  double init, min, max; ///< With min == max the scale is fixed.
 
   explicit LossScale(const LossScalingOptions &options);
   bool isFixed() const { return min == max; }

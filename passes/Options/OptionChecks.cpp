@@ -1,4 +1,4 @@
-//===- OptionChecks.cpp - What values options take ------------------------===//
+//===- OptionChecks.cpp - Allowed values of options -----------------------===//
 
 #include "passes/Options/OptionChecks.h"
 #include "compiler/Support/Precision/Precisions.h"
@@ -44,7 +44,7 @@ static size_t commonPrefix(const std::string &a, const std::string &b) {
   return length;
 }
 
-/// What others call the same, which no edit finds.
+/// The candidate that other tools call `word`, which no edit distance finds.
 static std::string findSynonym(const std::string &word,
                                const std::vector<std::string> &candidates) {
   static constexpr std::pair<const char *, const char *> kSynonyms[] = {
@@ -74,7 +74,7 @@ static std::string toLower(std::string text) {
 
 std::string mpc::findNearest(const std::string &word,
                              const std::vector<std::string> &candidates) {
-  // What differs in case alone is that word, however near others are.
+  // A candidate that differs only in case wins, however near others are.
   for (const std::string &candidate : candidates)
     if (toLower(candidate) == toLower(word))
       return candidate;
@@ -87,8 +87,8 @@ std::string mpc::findNearest(const std::string &word,
     // A word with nothing in common is no suggestion.
     if (distance >= std::max(word.size(), candidate.size()))
       continue;
-    // People leave out the end: of equally near ones that which begins as the
-    // word does.
+    // Users often omit the end of a word: among equally near candidates, prefer
+    // the one that starts with the word.
     bool isNearer = distance < shortest ||
                     (distance == shortest &&
                      (nearest.empty() || commonPrefix(word, candidate) >
@@ -158,8 +158,8 @@ OptionCheck check::whole(uint64_t low, uint64_t high) {
   }};
 }
 
-/// Parses the whole of `text` as a number that an f32 holds, which is what
-/// programs compute with: finite, and 0 only if it says so.
+/// Parses all of `text` as a number that is still finite as an f32, which
+/// programs compute with, and that becomes 0 only if it is 0.
 static bool parseFinite(const std::string &text, double &value) {
   return readValue(text, value) && std::isfinite(float(value)) &&
          (value == 0 || float(value) != 0);

@@ -1,4 +1,4 @@
-//===- OptionChecks.h - What values options take ----------------*- C++ -*-===//
+//===- OptionChecks.h - Allowed values of options ---------------*- C++ -*-===//
 #ifndef MPC_PASSES_OPTIONS_OPTIONCHECKS_H
 #define MPC_PASSES_OPTIONS_OPTIONCHECKS_H
 
@@ -9,11 +9,12 @@
 
 namespace mpc {
 
-/// Takes a value as users write it and returns "" or what it must be: "must lie
-/// in [0, 1), but is '2'".
+/// Takes a value as users write it. Returns "" if it is allowed, or else the
+/// requirement: "must lie in [0, 1), but is '2'".
 struct OptionCheck {
   std::function<std::string(const std::string &value)> call;
-  std::vector<std::string> words = {}; ///< All values, where they are words.
+  std::vector<std::string> words =
+      {}; ///< All allowed values, if they are words.
 
   std::string operator()(const std::string &value) const { return call(value); }
 };
@@ -22,12 +23,12 @@ namespace check {
 
 OptionCheck anyText();
 
-/// The given words; suggests one for a word that is near. Only the first
-/// `numShown` are named in messages.
+/// Accepts the given words; suggests the nearest one for a misspelled word.
+/// Messages list only the first `numShown`.
 OptionCheck choice(std::vector<std::string> words,
                    size_t numShown = ~size_t(0));
 
-/// The names of Precisions.def; messages do not name the last.
+/// The names of Precisions.def; messages do not list the last one.
 OptionCheck precision();
 
 /// Whole numbers from `low` to `high`.
@@ -37,35 +38,36 @@ OptionCheck whole(uint64_t low, uint64_t high = INT64_MAX);
 OptionCheck atLeast(double low);
 OptionCheck above(double low);
 
-/// Numbers from 0 on and below 1.
+/// Numbers in [0, 1).
 OptionCheck share();
 
-/// Numbers between 0 and 1.
+/// Numbers in (0, 1).
 OptionCheck fraction();
 
-/// All but "", which an unset variable of a script becomes.
+/// Anything but "", which an unset shell variable expands to.
 OptionCheck notEmpty();
 
-/// A number of steps, or a share of all of them.
+/// A number of steps, or a share of all steps.
 OptionCheck stepsOrShare();
 
-/// A loss, alone or as LOSS:NAME of the output NAME; or output:NAME.
+/// A loss, alone or as LOSS:NAME for the output NAME; or output:NAME.
 OptionCheck lossKind();
 
-/// An axis behind the first, which counts samples.
+/// An axis other than the first, which counts samples.
 OptionCheck classAxis();
 
-/// dynamic, off, or a scale that stays.
+/// dynamic, off, or a fixed scale.
 OptionCheck scaleKind();
 
-/// NAME and a whole number of at least `lowest` behind the last `separator`.
+/// NAME, then after the last `separator` a whole number of at least `lowest`.
 OptionCheck pairs(char separator, int64_t lowest);
 
 } // namespace check
 
-/// The candidate that was most likely meant, or "" if none is near: at most one
-/// edit for each three characters, a swap of neighbours being one edit; what
-/// differs in case alone; or what others call the same.
+/// The candidate that was most likely meant, or "" if none is near. A candidate
+/// is near if it differs by at most one edit per three characters (swapping
+/// neighbours is one edit), if it differs only in case, or if `word` is a
+/// synonym from other tools.
 std::string findNearest(const std::string &word,
                         const std::vector<std::string> &candidates);
 

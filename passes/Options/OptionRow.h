@@ -1,4 +1,4 @@
-//===- OptionRow.h - What is known of one option ----------------*- C++ -*-===//
+//===- OptionRow.h - Properties of one option -------------------*- C++ -*-===//
 #ifndef MPC_PASSES_OPTIONS_OPTIONROW_H
 #define MPC_PASSES_OPTIONS_OPTIONROW_H
 
@@ -11,7 +11,8 @@
 
 namespace mpc {
 
-/// How a package remembers an option: resume and export know it only by that.
+/// How a package records an option: resume and export have no other source for
+/// it.
 struct Remembered {
   enum class When { Never, IfSet, Always, AsText } when;
   /// For AsText; "" is not remembered.
@@ -37,13 +38,14 @@ struct OptionRow {
   Export exported;
   std::string help;
   std::string section, rareSection; ///< Headings in help.
-  std::string byDefault = {};       ///< As writeWhole has it.
+  std::string byDefault = {};       ///< As writeWhole writes it.
   bool isRare = false;
-  bool isFlag = true; ///< Else it is for the library and for passes.
-  /// Other options that must have these values; else this one has no effect.
+  bool isFlag = true; ///< False: for the library and passes only.
+  /// Other options and the values they must have for this option to have an
+  /// effect.
   std::vector<std::pair<std::string, std::string>> needed = {};
 
-  // Properties, for Options.def.
+  // The PROPERTIES of Options.def.
   OptionRow &rare() { return isRare = true, *this; }
   OptionRow &libraryOnly() { return isFlag = false, *this; }
   OptionRow &needs(const char *other, const char *value) {
@@ -60,19 +62,19 @@ const std::vector<OptionRow> &optionRows();
 /// The row of an option.
 const OptionRow &optionRow(OptionId id);
 
-/// The same by name; null if there is none.
+/// The row of the option with this name; null if there is none.
 const OptionRow *findOption(const std::string &name);
 
 /// "option 'label-smoothing'": how messages of the library name an option. A
-/// tool prints it as its users write it.
+/// tool replaces this by the form that its users write.
 std::string optionName(OptionId id);
 
-/// Every value that is not the default against the check of its row, and what
-/// options say together. Returns what is wrong, or "".
+/// Checks every value that is not the default, and the options in combination.
+/// Returns an error message, or "".
 std::string checkOptions(const CompileOptions &options);
 
-/// Options of `given` that have no effect beside the others. Returns what is
-/// wrong, or "".
+/// Checks for options in `given` that have no effect in combination with the
+/// others. Returns an error message, or "".
 std::string checkGiven(const CompileOptions &options);
 
 } // namespace mpc

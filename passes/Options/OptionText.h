@@ -10,8 +10,8 @@
 
 namespace mpc {
 
-/// Reads a value that its check has accepted. One that may be given several
-/// times is added to those before it. Returns false if it is none.
+/// Reads a value that its check has accepted. Values of a list option are
+/// appended. Returns false if the text is not a value of this type.
 bool readValue(const std::string &text, std::string &value);
 bool readValue(const std::string &text, bool &value);
 bool readValue(const std::string &text, int64_t &value);
@@ -20,8 +20,8 @@ bool readValue(const std::string &text, OptionalNumber &value);
 bool readValue(const std::string &text, Texts &value);
 bool readValue(const std::string &text, NumberByName &value);
 
-/// The value as readValue takes it, once for each time it is given: nothing for
-/// one that is not set.
+/// The value as text for readValue, one text for each time the option is given:
+/// none if it is not set.
 Texts writeValue(const OptionRow &row, const std::string &value);
 Texts writeValue(const OptionRow &row, bool value);
 Texts writeValue(const OptionRow &row, int64_t value);
@@ -30,7 +30,7 @@ Texts writeValue(const OptionRow &row, const OptionalNumber &value);
 Texts writeValue(const OptionRow &row, const Texts &value);
 Texts writeValue(const OptionRow &row, const NumberByName &value);
 
-/// "table" and 3 of "table:3"; nothing if it is no pair.
+/// Splits "table:3" into "table" and 3; nothing if the text is not such a pair.
 std::optional<std::pair<std::string, int64_t>>
 parsePair(const std::string &text, char separator);
 
@@ -42,8 +42,8 @@ inline constexpr bool isList =
 Texts splitElements(const std::string &text);
 std::string joinElements(const Texts &values);
 
-/// Checks and reads `text`; returns what is wrong, or "". The default is always
-/// right.
+/// Checks and reads `text`; returns an error message, or "". The default is
+/// always accepted.
 template <typename T>
 std::string setOption(const OptionRow &row, const std::string &text, T &field) {
   if (text != row.byDefault)
@@ -58,8 +58,8 @@ std::string setOption(const OptionRow &row, const std::string &text, T &field) {
          "'";
 }
 
-/// The same for text that holds all values of an option: "a,{b,c}" for "a" and
-/// "b,c". They are appended to earlier values if `append` is set.
+/// The same for text with all values of an option: "a,{b,c}" for "a" and "b,c".
+/// Appends them to earlier values if `append` is set.
 template <typename T>
 std::string setWhole(const OptionRow &row, const std::string &text, T &field,
                      bool append = false) {
@@ -73,7 +73,7 @@ std::string setWhole(const OptionRow &row, const std::string &text, T &field,
   return "";
 }
 
-/// The text that setWhole takes, in braces where it is more than a word.
+/// The text that setWhole takes, in braces if it is more than one word.
 template <typename T>
 std::string writeWhole(const OptionRow &row, const T &field) {
   Texts values = writeValue(row, field);
@@ -82,8 +82,8 @@ std::string writeWhole(const OptionRow &row, const T &field) {
   return values.empty() ? "" : values.front();
 }
 
-/// Checks every value of a group that is not the default; returns what is
-/// wrong, or "".
+/// Checks every value of a group that is not the default; returns an error
+/// message, or "".
 template <typename Group> std::string checkValues(const Group &group) {
   const Group defaults;
   std::vector<Texts> byDefault;
@@ -104,11 +104,11 @@ template <typename Group> std::string checkValues(const Group &group) {
   return fault;
 }
 
-/// Sets the option of this name; returns what is wrong, or "".
+/// Sets the option of this name; returns an error message, or "".
 std::string setOption(CompileOptions &options, const std::string &name,
                       const std::string &text);
 
-/// "0.001": as few digits as tell the number.
+/// "0.001": the fewest digits that identify the number.
 std::string shortest(double value);
 
 } // namespace mpc

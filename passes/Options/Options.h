@@ -1,7 +1,7 @@
-//===- Options.h - What a model is compiled to ------------------*- C++ -*-===//
+//===- Options.h - Options of a compilation ---------------------*- C++ -*-===//
 //
-// The structs that Options.def makes: one for each group, which a pass takes
-// whole, and all of them together. Knows neither MLIR nor LLVM.
+// The structs that Options.def generates: one for each group, which a pass
+// takes as a whole, and one with all of them. Depends on neither MLIR nor LLVM.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_OPTIONS_OPTIONS_H
@@ -23,7 +23,7 @@ using Texts = std::vector<std::string>;
 using NumberByName = std::map<std::string, int64_t>;
 using OptionalNumber = std::optional<int64_t>;
 
-/// A number of a formula for which its optimizer has a default.
+/// Marks a hyper-parameter that takes the default of its optimizer.
 inline constexpr double kUnset = -1;
 
 // struct LossOptions { std::string loss = ""; ... }; and so on.
@@ -34,34 +34,35 @@ inline constexpr double kUnset = -1;
   ;
 #include "passes/Options/Options.def"
 
-/// What is compiled, and what is written. The command line has these as
-/// arguments of its own.
+/// Inputs and outputs of a compilation. They are not rows of Options.def: the
+/// command line handles them separately.
 struct CompileFiles {
-  std::string model;      ///< ONNX file, binary or text (.onnxtxt).
-  std::string output;     ///< Package to write; empty: none is written.
-  std::string modelPath;  ///< Where the package says its model lies; may be "".
-  std::string dumpStages; ///< Folder for the IR after each stage.
-  std::string stopAfter;  ///< Stage to stop after; no package is written.
-  bool probe = false;     ///< Add an entry point `probe`: see mpc-add-probe.
-  bool injectable = false; ///< Let states make ops go wrong, for tests.
-  /// Names of options that were asked for, whatever their value: a model that
-  /// brings its own optimizer decides on the others.
+  std::string model;  ///< ONNX file, binary or text (.onnxtxt).
+  std::string output; ///< Package to write; empty: none is written.
+  std::string
+      modelPath; ///< Path of the model to record in the package; may be "".
+  std::string dumpStages;  ///< Folder for the IR after each stage.
+  std::string stopAfter;   ///< Stage to stop after; no package is written.
+  bool probe = false;      ///< Add an entry point `probe`: see mpc-add-probe.
+  bool injectable = false; ///< Allow fault injection through states, for tests.
+  /// Names of options that were given explicitly, whatever their value: a model
+  /// that brings its own optimizer decides the others.
   std::set<std::string> given;
 };
 
-/// All groups at once. A pass takes the groups that are its own; fields have
-/// one name space, as the names that users write.
+/// All groups together. A pass takes only its own groups. Field names are
+/// unique across groups, like the names that users write.
 struct CompileOptions : CompileFiles
 #define MPC_GROUP(NAME, ...) , NAME##Options
 #include "passes/Options/Options.def"
 {
   /// Whether the program has the entry point `observe`.
   bool observes() const { return observe || observed == "numerics"; }
-  /// Whether that also tells what rounding would do.
+  /// Whether `observe` also computes the effect of rounding.
   bool profiles() const { return observed == "profile"; }
 };
 
-/// One row each.
+/// One enumerator for each row.
 enum class OptionId {
 #define MPC_OPTION(FIELD, ...) FIELD,
 #include "passes/Options/Options.def"
@@ -85,7 +86,7 @@ using ConstAs =
     std::conditional_t<std::is_const_v<Options>, const Group, Group>;
 } // namespace detail
 
-/// The same for each row of all groups.
+/// The same, for the rows of all groups.
 template <typename Options, typename Visitor,
           std::enable_if_t<
               std::is_same_v<std::remove_const_t<Options>, CompileOptions>,

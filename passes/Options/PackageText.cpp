@@ -1,4 +1,4 @@
-//===- PackageText.cpp - What a package remembers of its options ----------===//
+//===- PackageText.cpp - Options as recorded in a package -----------------===//
 
 #include "passes/Options/PackageText.h"
 #include "compiler/Support/Precision/Precisions.h"
@@ -10,8 +10,8 @@
 
 using namespace mpc;
 
-/// The order in which packages have had these from the first, facts among them.
-/// Others come behind them in the order of the table.
+/// The order in which packages have always recorded these options and facts.
+/// Others follow in the order of the table.
 static const char *const kOfAll[] = {"precision",        "loss",
                                      "metrics",          "accumulate",
                                      "model_path",       "incomplete-updates",
@@ -21,7 +21,7 @@ static const char *const kOfAll[] = {"precision",        "loss",
                                      "memory-budget",    "optimizer",
                                      "own-step",         "learning-rates"};
 
-/// The same of programs whose update is not the model's own.
+/// The same, for programs without an imported training step.
 static const char *const kOfUpdates[] = {
     "master-weights", "lr",          "weight-decay",    "clip-norm",
     "freeze",         "train-only",  "train",           "detach",
@@ -43,7 +43,7 @@ static std::string printed(const char *pattern, double value) {
 
 static std::string number(double value) { return printed("%g", value); }
 
-/// Digits enough to get the f32 back.
+/// Enough digits to restore the f32.
 static std::string exact(double value) { return printed("%.9g", value); }
 
 static std::string join(const Texts &texts, const char *separator) {
@@ -53,7 +53,7 @@ static std::string join(const Texts &texts, const char *separator) {
   return joined;
 }
 
-/// The value of a row as a package has it.
+/// The value of a row as a package records it.
 static std::string valueOf(const OptionRow &row, CompileOptions options) {
   static_cast<OptimizerOptions &>(options) =
       withDefaults(options.optimizer, options);
@@ -81,7 +81,7 @@ std::string mpc::packageText(const OptionRow &row,
   case Remembered::When::IfSet:
     break;
   }
-  // The defaults of formulas are those of the optimizer.
+  // Defaults of hyper-parameters depend on the optimizer.
   CompileOptions defaults;
   defaults.optimizer = options.optimizer;
   std::string text = valueOf(row, options);
@@ -137,7 +137,7 @@ std::string mpc::lossScaleMinText(const CompileOptions &options) {
              : "";
 }
 
-/// The schedule with all numbers that it looks at.
+/// The schedule with all values that it uses.
 std::string mpc::scheduleText(const CompileOptions &options) {
   std::string text = options.schedule;
   auto add = [&](const char *name, double value) {

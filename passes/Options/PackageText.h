@@ -1,4 +1,4 @@
-//===- PackageText.h - What a package remembers of its options --*- C++ -*-===//
+//===- PackageText.h - Options as recorded in a package ---------*- C++ -*-===//
 #ifndef MPC_PASSES_OPTIONS_PACKAGETEXT_H
 #define MPC_PASSES_OPTIONS_PACKAGETEXT_H
 
@@ -11,18 +11,17 @@
 
 namespace mpc {
 
-/// Names and values in the order of the package. `facts` are what is known of
-/// the program beside its options, by name; they count more. A model that
-/// brings its own training step (`hasImportedStep`) has no options of an
-/// update.
+/// Names and values in the order of the package. `facts` are properties of the
+/// program, by name; they take precedence over options. A model that brings its
+/// own training step (`hasImportedStep`) has no options of an update.
 std::vector<std::pair<std::string, std::string>>
 describeOptions(const CompileOptions &options,
                 std::map<std::string, std::string> facts, bool hasImportedStep);
 
-/// What a package says of an option with these options, or "".
+/// The text that a package records for one option, or "".
 std::string packageText(const OptionRow &row, const CompileOptions &options);
 
-// Texts that say more than the value of one row.
+// Texts that combine the value of a row with other information.
 std::string averageText(const CompileOptions &options);
 std::string batchNormText(const CompileOptions &options);
 std::string fp8Text(const CompileOptions &options);

@@ -1,7 +1,7 @@
 //===- PassOptions.h - Groups of options in passes and stages ---*- C++ -*-===//
 //
-// Lets a pass or a stage take groups of Options.def, by the names that users of
-// the command line write: --mpc-add-optimizer="ema=0.5 optimizer=sgd".
+// Lets a pass or a stage take groups of Options.def, with the names of the
+// command line: --mpc-add-optimizer="ema=0.5 optimizer=sgd".
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_OPTIONS_PASSOPTIONS_H
@@ -19,12 +19,12 @@
 
 namespace mpc {
 
-/// Hands the text of an option to the field that it is of.
+/// Passes the text of an option to its field.
 class RowParser : public llvm::cl::parser<std::string> {
 public:
   using parser::parser;
 
-  /// Takes a value; returns false if its check refuses it.
+  /// Sets the value; returns false if its check rejects it.
   std::function<bool(const std::string &)> set;
   /// The value as `set` takes it.
   std::function<std::string()> get;
@@ -36,16 +36,16 @@ public:
     return !isRight;
   }
   llvm::cl::ValueExpected getValueExpectedFlagDefault() const {
-    return llvm::cl::ValueOptional; // A switch needs none.
+    return llvm::cl::ValueOptional; // A switch needs no value.
   }
 };
 
-/// The options of one pass or of one stage. `Option` is that of passes or that
-/// of pipelines.
+/// The options of one pass or of one stage. `Option` is MLIR's option class for
+/// passes or for pipelines.
 template <typename Option> class RowOptions {
 public:
-  /// Makes an option of `parent` for each row of `group`, which must outlive
-  /// this.
+  /// Adds an option to `parent` for each row of `group`, which must outlive
+  /// this object.
   template <typename Parent, typename Group>
   void add(Parent &parent, Group &group) {
     visitOptions(group, [&](OptionId id, auto &field) {
@@ -69,8 +69,7 @@ public:
     });
   }
 
-  /// What was wrong with a text that MLIR could not parse and says `message`
-  /// of.
+  /// A better error for a text that MLIR failed to parse with `message`.
   std::string explain(llvm::StringRef message) const {
     if (!fault.empty())
       return fault;
@@ -88,14 +87,14 @@ private:
   std::string fault;
 };
 
-/// A pass with the options of groups, which it reads as fields of its own:
+/// A pass with the options of some groups, which it reads as its own fields:
 ///
 ///   struct AddLossPass
 ///       : PassWithOptions<impl::AddLossPassBase<AddLossPass>, LossOptions> {
 ///     using PassWithOptions::PassWithOptions;
 ///
-/// `Base` is what TableGen makes of Passes.td, which may declare more options:
-/// what only tests and the pipeline say.
+/// `Base` is the class that TableGen generates from Passes.td, which may
+/// declare more options, for tests and the pipeline only.
 template <typename Base, typename... Groups>
 class PassWithOptions : public Base, public Groups... {
 public:
@@ -129,7 +128,8 @@ public:
     });
   }
 
-  /// Text is checked when it is read, values of a caller here.
+  /// Text is checked when it is parsed; values set by a caller are checked
+  /// here.
   mlir::LogicalResult initialize(mlir::MLIRContext *context) override {
     std::string fault;
     auto check = [&](const auto &group) {
@@ -148,13 +148,13 @@ private:
   RowOptions<mlir::Pass::Option<std::string, RowParser>> rows;
 };
 
-/// The options of a stage, for its text in a tool.
+/// The options of a stage, as given to a tool.
 template <typename... Groups>
 class StageOptions : public mlir::PassPipelineOptions<StageOptions<Groups...>> {
 public:
   StageOptions() { (rows.add(*this, static_cast<Groups &>(options)), ...); }
 
-  /// Reads the text; returns what is wrong with it, or "".
+  /// Reads the text; returns an error message, or "".
   std::string read(llvm::StringRef text) {
     std::string message;
     llvm::raw_string_ostream os(message);
