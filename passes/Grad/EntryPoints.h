@@ -1,6 +1,6 @@
 //===- EntryPoints.h - Inputs and outputs of entry points -------*- C++ -*-===//
 //
-// Small edits of functions that are entry points: one block, named arguments,
+// Helpers to edit functions that are entry points: one block, named arguments,
 // named results.
 //
 //===----------------------------------------------------------------------===//
@@ -22,7 +22,7 @@ inline mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }
 
-/// The name of argument or result `index` as users know it.
+/// The user-visible name of argument or result `index`.
 llvm::StringRef argumentName(mlir::func::FuncOp func, unsigned index);
 llvm::StringRef resultName(mlir::func::FuncOp func, unsigned index);
 
@@ -50,7 +50,7 @@ mlir::func::ReturnOp getReturn(mlir::func::FuncOp func);
 /// The present results of a function with their attributes.
 llvm::SmallVector<Output> getOutputs(mlir::func::FuncOp func);
 
-/// Makes the function return exactly `outputs`, and its type say so.
+/// Makes the function return exactly `outputs`, and updates its type.
 void setOutputs(mlir::func::FuncOp func, llvm::ArrayRef<Output> outputs);
 
 /// The value that `func` returns under this name; null if there is none.
@@ -60,16 +60,16 @@ mlir::Value outputNamed(mlir::func::FuncOp func, llvm::StringRef name);
 void addOutput(mlir::func::FuncOp func, mlir::Value value,
                llvm::StringRef name);
 
-/// Follows `value` back through ops that compute nothing, whose gradients are
-/// those of the identity.
+/// Follows `value` back through identity ops: they compute nothing, and pass
+/// gradients on unchanged.
 mlir::Value skipIdentities(mlir::Value value);
 
-/// Calls `visit` once on `value` and on each value that it is computed from.
-/// Where `visit` returns false, the walk does not go on to the operands.
+/// Calls `visit` once on `value` and on each value that it is computed from. If
+/// `visit` returns false, the walk skips the operands of that value.
 void walkOperands(mlir::Value value,
                   llvm::function_ref<bool(mlir::Value)> visit);
 
-/// Erases ops that nothing uses and that do nothing.
+/// Erases unused ops without side effects.
 void eraseDeadOps(mlir::func::FuncOp func);
 
 /// A rank-0 constant of a float type.

@@ -14,7 +14,7 @@ struct CompileOptions;
 #define GEN_PASS_REGISTRATION
 #include "passes/Grad/Passes.h.inc"
 
-/// With the groups of Options.def that the pass takes.
+/// Each pass takes its option groups (Options.def) from `options`.
 std::unique_ptr<mlir::Pass> createAddLossPass(const CompileOptions &options);
 std::unique_ptr<mlir::Pass>
 createAddOptimizerPass(const CompileOptions &options);

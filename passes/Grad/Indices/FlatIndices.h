@@ -21,8 +21,8 @@ class FlatIndices {
 public:
   explicit FlatIndices(mlir::func::FuncOp func);
 
-  /// The extent of the dimension that `use` counts along from 0 on, if it is
-  /// such a term.
+  /// If `use` is such a term, the extent of the dimension that it indexes,
+  /// which it must lie in: [0, extent).
   std::optional<int64_t> extentOf(mlir::OpOperand &use) const {
     auto found = extents.find(&use);
     if (found == extents.end())

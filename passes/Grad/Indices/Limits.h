@@ -1,8 +1,9 @@
 //===- Limits.h - Which integers an input may have --------------*- C++ -*-===//
 //
 // Intervals of integers. `Path` turns the limits of an index into limits of the
-// input that the index is computed from. Limits that have no form here become
-// wider, never narrower, so that no value is refused that the model can take.
+// input that the index is computed from. Limits that cannot be represented
+// become wider, never narrower, so that no value that the model can take is
+// rejected.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_INDICES_LIMITS_H
@@ -19,10 +20,10 @@
 
 namespace mpc {
 
-/// Integers in [low, high), and one more.
+/// The integers in [low, high), and optionally one more.
 struct Limits {
   static constexpr int64_t kNoLow = std::numeric_limits<int64_t>::min();
-  /// Not even the largest integer is too large.
+  /// No upper bound: even the largest integer is allowed.
   static constexpr int64_t kNoHigh = std::numeric_limits<int64_t>::max();
 
   int64_t low = kNoLow, high = kNoHigh;
@@ -37,63 +38,63 @@ struct Limits {
   bool allowsAll() const { return low == kNoLow && high == kNoHigh; }
 };
 
-/// What both allow.
+/// The integers that both allow.
 Limits intersect(const Limits &a, const Limits &b);
 
-/// What either allows, or more.
+/// At least the integers that either allows.
 Limits unite(const Limits &a, const Limits &b);
 
-/// The integers of a constant; null of anything else, or of no integers.
+/// The elements of an integer constant; null for anything else.
 mlir::DenseIntElementsAttr integersOf(mlir::Value value);
 
 /// Arithmetic on one integer and constants of the model.
 struct IntegerStep {
   train::IntegerOperation operation;
   bool isConstantFirst;
-  int64_t least, greatest; ///< The constants.
+  int64_t least, greatest; ///< Range of the constants.
 
-  /// The step that `op` makes of its operand `index`, if the other one is
+  /// The step that `op` applies to its operand `index`, if the other operand is
   /// constant.
   static std::optional<IntegerStep> of(train::IntegerOp op, unsigned index);
 
-  /// Which integers the step turns into those that `after` allows. None if
-  /// that is not known, or there are none.
+  /// The integers that the step maps to those that `after` allows. None if they
+  /// are not known, or if there are none.
   std::optional<Limits> before(const Limits &after) const;
 };
 
-/// The arithmetic between an input and a use of its integers. Longer paths
-/// share their beginning.
+/// The arithmetic between an input and a use of its integers. Paths with a
+/// common beginning share it.
 class Path {
   struct Link;
 
 public:
-  /// What the paths of one input are made of; must outlive them.
+  /// Storage for the links of all paths of one input; must outlive the paths.
   using Links = std::deque<Link>;
 
-  /// This path and then `step`.
+  /// This path followed by `step`.
   Path then(const IntegerStep &step, Links &links) const;
 
-  /// This path, from the end of which on values that are made of these integers
-  /// of the input are replaced.
+  /// This path followed by a replacement of the values that come from these
+  /// integers of the input.
   Path replacing(llvm::ArrayRef<Limits> integers, Links &links) const;
 
-  /// What the input may be if what it becomes has these limits, or more. None
-  /// if that is not known.
+  /// The limits of the input if the value at the end of the path has these
+  /// limits; they may be too wide. None if they are not known.
   std::optional<Limits> limitsOfInput(Limits limits) const;
 
-  /// Whether nothing happens to them.
+  /// Whether the path changes no integer.
   bool isEmpty() const { return !last; }
 
-  /// False if limitsOfInput() may be more than what keeps the limits.
+  /// False if limitsOfInput() may allow too much.
   bool isExact() const { return !last || !last->hasReplaced; }
 
 private:
-  /// One step, or else the integers that are replaced.
+  /// One step, or the integers that are replaced.
   struct Link {
     const Link *before;
     std::optional<IntegerStep> step;
     llvm::SmallVector<Limits, 1> replaced;
-    bool hasReplaced; ///< This one or one before.
+    bool hasReplaced; ///< In this link or an earlier one.
   };
   const Link *last = nullptr;
 };

@@ -8,21 +8,21 @@
 
 namespace mpc {
 
-/// How micro-batches make up one batch. Losses that are sums are summed.
-/// Others are means: a micro-batch counts by its `divisor`, 1 where all are
-/// the same, the sums are over `terms`, and `apply` divides by the sum of the
-/// divisors, so that an update of fewer micro-batches is exact as well.
+/// How micro-batches make up one batch. Losses that are sums are summed. Others
+/// are means: each micro-batch is weighted by its `divisor` (1 if all are
+/// equal), shares are divided by `terms`, and `apply` divides by the sum of the
+/// divisors, so that an update with fewer micro-batches is exact as well.
 struct Accumulation {
   double terms;
   bool isMean = true;
-  mlir::Value divisor = nullptr; ///< The micro-batch's; null stands for 1.
-  /// The gradients are those of the sum already, not those of the mean.
+  mlir::Value divisor = nullptr; ///< Of the micro-batch; null means 1.
+  /// The gradients already are those of the sum, not of the mean.
   bool hasGradientOfSum = false;
 };
 
-/// How `count` micro-batches of `func` come together: what the terms of `loss`
-/// say; its mean, with a note, where they say nothing or different things.
-/// The backward pass starts from `seed`.
+/// Determines how `count` micro-batches of `func` are combined, from the terms
+/// of `loss`. If these are inconclusive or disagree, the loss is averaged, with
+/// a note. The backward pass starts from `seed`.
 Accumulation analyzeAccumulation(mlir::OpBuilder &builder,
                                  mlir::func::FuncOp func, mlir::Value loss,
                                  train::ConstantOp seed, int64_t count);

@@ -11,7 +11,7 @@ namespace mpc {
 
 using train::LossKind;
 
-/// Whether a loss of this kind compares classes with labels.
+/// Whether a loss of this kind compares class scores with labels.
 bool takesLabels(LossKind kind);
 
 /// A loss and what it compares.
@@ -25,47 +25,48 @@ struct Loss {
 
   bool isClassification() const { return mpc::takesLabels(kind); }
 
-  /// For a loss in the model's graph: whether its elements stay apart and their
-  /// mean is not that of the labels, some of which count more or not at all.
+  /// For a loss in the model's graph: whether it is not reduced, and the mean
+  /// of its elements differs from the weighted mean over labels because of
+  /// class weights or an ignored label.
   bool isMeanOfElements() const {
     return isClassification() && reduction == train::LossReduction::None &&
            (weight || ignoredLabel);
   }
 };
 
-/// What is minimized, and its description.
+/// The loss that is minimized, and its description.
 struct LossChoice {
   unsigned output = 0;
-  bool inGraph = false; ///< The output is the loss, not what it is taken of.
+  bool inGraph = false; ///< The output is the loss, not the prediction.
   LossKind kind = LossKind::MeanSquaredError;
-  ClassAxis classes; ///< For a loss of classes that is taken of an output.
+  ClassAxis classes; ///< For a classification loss of an output.
   std::string text;  ///< For `mpc.loss`.
   std::string why;   ///< For `mpc.notes`.
 
-  /// True if labels become an input of their own.
+  /// True if an input for labels is added.
   bool takesLabels() const { return !inGraph && mpc::takesLabels(kind); }
 };
 
-/// The loss op that `value` is the result of, up to its shape.
+/// The loss op that computes `value`, looking through reshapes.
 std::optional<Loss> findLoss(mlir::Value value);
 
 /// "softmax-cross-entropy", "mse".
 llvm::StringRef lossName(LossKind kind);
 
-/// A name for the input that the loss compares with, which none has yet:
-/// "labels" or "targets".
+/// An unused name for the input that the loss compares with: "labels" or
+/// "targets".
 std::string targetName(mlir::func::FuncOp func, bool isClassification);
 
-/// The loss that `option` asks for (output:NAME, KIND or KIND:NAME), or that
-/// the outputs of `predict` suggest where it is empty; `labelAxis` is the
-/// dimension of classes, 0 if nobody says. Fails, after a diagnostic, if there
-/// is no such loss.
+/// The loss that `option` requests (output:NAME, KIND or KIND:NAME), or, if it
+/// is empty, the one that the outputs of `predict` suggest. `labelAxis` is the
+/// dimension of classes, 0 if not given. Fails, after a diagnostic, if there is
+/// no such loss.
 mlir::FailureOr<LossChoice> chooseLoss(mlir::func::FuncOp predict,
                                        llvm::StringRef option,
                                        int64_t labelAxis);
 
-/// The prediction that a loss of this kind is taken of: at an output behind a
-/// softmax (for bce: a sigmoid), what goes into it.
+/// The prediction that a loss of this kind takes: the output, or the operand of
+/// the softmax (for bce: sigmoid) that computes it.
 mlir::Value findPrediction(mlir::Value output, const LossChoice &choice);
 
 } // namespace mpc

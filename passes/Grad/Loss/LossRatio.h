@@ -23,7 +23,8 @@ struct LossRatio {
   int64_t terms = 0;
 };
 
-/// Returns the ratio that `term` of a loss (LossTerms.h) is, if it is one.
+/// Returns the ratio that computes `term` of a loss (LossTerms.h), if there is
+/// one.
 std::optional<LossRatio> findLossRatio(mlir::Value term,
                                        const Sources &sources);
 

@@ -1,8 +1,8 @@
 //===- LossShapes.h - Where classes, samples and texts stand ----*- C++ -*-===//
 //
-// What mpc-add-loss reads from shapes: which dimension of an output counts
-// classes, which rows of it belong to one sample, and whether a model is one of
-// language.
+// What mpc-add-loss derives from shapes: which dimension of an output counts
+// classes, which of its rows belong to one sample, and whether the model is a
+// language model.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_LOSS_LOSSSHAPES_H
@@ -18,37 +18,37 @@ namespace mpc {
 struct ClassAxis {
   int64_t axis = 1;
   bool fitsInput = false; ///< Labels have the shape of an input of integers.
-  std::string why;        ///< To be said; empty where there is no other.
+  std::string why;        ///< For the note; empty if there is no choice.
 };
 
-/// Chooses the dimension: `asked` (below 0: from the end), if it is not 0; else
-/// the one without which the output has the shape of an integer input, the last
-/// of several; else 1. Fails, with a diagnostic, if there is no such dimension.
+/// Chooses the dimension: `asked` (negative: from the end), if it is not 0;
+/// else the last one without which the output has the shape of an integer
+/// input; else 1. Fails, with a diagnostic, if there is no such dimension.
 mlir::FailureOr<ClassAxis> findClassAxis(mlir::func::FuncOp predict,
                                          unsigned output, int64_t asked);
 
-/// `value` with all dimensions before `axis` joined to one, so that `axis`
-/// becomes dimension 1. Moves nothing.
+/// `value` with all dimensions before `axis` collapsed into one, so that `axis`
+/// becomes dimension 1. Moves no data.
 mlir::Value joinDimsBefore(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, int64_t axis);
 
-/// The leading dimensions that `value` had, samples first, before a reshape
-/// made one of them: a model of texts counts batch and positions together.
-/// Empty if there is no such reshape, or rows mix behind it.
+/// The leading dimensions, samples first, that a reshape collapsed into
+/// dimension 0 of `value`: language models combine batch and positions. Empty
+/// if there is no such reshape, or if later ops mix rows.
 llvm::SmallVector<int64_t> joinedDims(mlir::func::FuncOp func,
                                       mlir::Value value);
 
-/// Labels that a model's own step takes as one list, though each sample has
-/// several, are given sample by sample from then on.
+/// If a model's own step takes the labels as one list although each sample has
+/// several, changes the input to have the labels of each sample in a row.
 void partLabels(mlir::func::FuncOp func, mlir::Value prediction,
                 mlir::Value target);
 
 /// "i64[4,8]".
 std::string shapeText(mlir::RankedTensorType type);
 
-/// True if there is a label for each token of a text: for each integer of an
-/// input of rank 2 or more by which `predict` picks rows of a table. `target`
-/// is what the loss takes.
+/// True if there is one label for each token of a text, that is, for each
+/// element of an integer input of rank 2 or more that `predict` uses as indices
+/// into a table. `target` is the target of the loss.
 bool labelsTokens(mlir::func::FuncOp predict, mlir::Value target);
 
 } // namespace mpc

@@ -1,7 +1,7 @@
 //===- LossTerms.h - What a loss adds up ------------------------*- C++ -*-===//
 //
-// The terms of a loss that the data decides on, and how each of them grows with
-// the batch: what micro-batches need to know to make up one.
+// The terms of a loss that depend on the data, and how each grows with the
+// batch size. This determines how micro-batches are combined.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_LOSS_LOSSTERMS_H
@@ -11,41 +11,40 @@
 
 namespace mpc {
 
-/// A term of a loss, without what it is multiplied by.
+/// A term of a loss, without its factors.
 struct LossTerm {
   mlir::Value value;
-  double factor = 1; ///< The size of the numbers among what multiplies it.
-  bool isDivided =
-      false; ///< One of them is 1 / (a multiple of the batch size).
+  double factor = 1;      ///< Absolute product of its constant factors.
+  bool isDivided = false; ///< One factor is 1 / (a multiple of the batch size).
 };
 
 struct LossTerms {
   llvm::SmallVector<LossTerm> ofData;
-  /// Terms that weights decide on and data does not, as of weight decay.
+  /// Terms that depend on weights but not on data, such as weight decay.
   llvm::SmallVector<mlir::Value> ofWeights;
 };
 
-/// The terms of `loss`, which looks through sums, stacks of terms that are
-/// added up, and products and quotients of a term and what data does not decide
-/// on. Inputs hold `batchSize` samples, here as below; 0 if that is not known.
+/// Finds the terms of `loss`. Looks through sums, stacked terms that are added
+/// up, and products and quotients of a term and a value that does not depend on
+/// data. Inputs hold `batchSize` samples, here and below; 0 if unknown.
 LossTerms findLossTerms(mlir::Value loss, const Sources &sources,
                         int64_t batchSize);
 
-/// How the loss of one batch follows from those of its micro-batches.
+/// How the loss of a batch is computed from the losses of its micro-batches.
 enum class LossGrowth {
   Mean,     ///< As their mean.
   Sum,      ///< As their sum.
-  Weighted, ///< As a mean by weights that the loss op can tell.
+  Weighted, ///< As a mean with weights that the loss op provides.
   Other     ///< Unknown.
 };
 
-/// How `term` grows. It becomes the op that adds up or averages the samples,
-/// and is a mean if it is a sum that is divided by the batch size.
+/// How `term` grows. Sets `term` to the op that sums or averages the samples; a
+/// sum that is divided by the batch size counts as a mean.
 LossGrowth growthOf(LossTerm &term, int64_t batchSize, const Sources &sources);
 
-/// An op that puts samples together before the op of `term` (growthOf) adds
-/// them up or averages them, so that the loss of a batch is none of its
-/// samples; null if none is found. Reductions alone are looked for.
+/// An op that combines samples before the op of `term` (see growthOf) sums or
+/// averages them, so that the loss of a batch is not the sum or mean of losses
+/// of its samples; null if none is found. Considers reductions only.
 mlir::Operation *findJoinedSamples(const LossTerm &term, int64_t batchSize,
                                    const Sources &sources);
 

@@ -8,15 +8,15 @@
 
 namespace mpc {
 
-/// Which values of a function follow from its inputs and from parameters. Found
-/// in one walk; values that are made later follow from both.
+/// Which values of a function depend on its inputs, and which on parameters.
+/// Computed in one walk; values created later are assumed to depend on both.
 class Sources {
 public:
   explicit Sources(mlir::Block &entry);
 
   bool hasData(mlir::Value value) const { return find(value).data; }
   bool hasParameters(mlir::Value value) const { return find(value).parameters; }
-  /// Whether neither data nor weights decide on the value.
+  /// Whether the value depends on neither data nor weights.
   bool isFixed(mlir::Value value) const {
     Found found = find(value);
     return !found.data && !found.parameters;

@@ -1,8 +1,8 @@
 //===- Groups.h - Options that differ by parameter --------------*- C++ -*-===//
 //
-// A group is what parameters share: how fast they go beside the others, and
-// how they decay. The pack has them one after the other, so that a number for
-// each row says what an element's group says.
+// The parameters of a group share a learning rate factor and a weight decay.
+// The pack holds the groups one after the other, starting at row boundaries, so
+// that one number per row gives the setting of each element.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_UPDATE_GROUPS_H
@@ -14,7 +14,8 @@
 
 namespace mpc {
 
-/// What `--group` and `--no-decay` say, beside what holds for all.
+/// The options `--group` and `--no-decay`, and the values for all other
+/// parameters.
 struct GroupOptions {
   llvm::ArrayRef<std::string> groups;  ///< "REGEX:lr=0.1x,weight-decay=0".
   llvm::ArrayRef<std::string> noDecay; ///< "norms", "biases", or a regex.
@@ -24,30 +25,31 @@ struct GroupOptions {
 class ParameterGroups {
 public:
   /// Finds the group of each parameter of the module: the last `--group` that
-  /// matches its name says it; `--no-decay` comes on top. Fails after a
-  /// diagnostic where a text is no such thing or matches no parameter.
+  /// matches its name decides, then `--no-decay` applies. Fails after a
+  /// diagnostic if a text is malformed or matches no parameter.
   static mlir::FailureOr<ParameterGroups> find(mlir::ModuleOp module,
                                                const GroupOptions &options);
 
-  /// The parameters, those of one group after each other.
+  /// The parameters, sorted by group.
   llvm::ArrayRef<train::StateOp> sorted() const { return states; }
   /// Whether a state is the first of its group.
   bool beginsGroup(train::StateOp state) const;
 
-  /// What rates are multiplied by, and how rows decay: [rows, 1], or null
-  /// where that is the same for all. `packing` is that of the sorted states.
+  /// The factors of the learning rate, and the decays, of each row: [rows, 1],
+  /// or null if they are the same for all. `packing` is that of the sorted
+  /// states.
   mlir::Value buildRates(mlir::OpBuilder &builder, mlir::Location loc,
                          const Packing &packing) const;
   mlir::Value buildDecays(mlir::OpBuilder &builder, mlir::Location loc,
                           const Packing &packing) const;
 
-  /// How all decay, where that is the same for all.
+  /// The decay of all parameters, if it is the same for all.
   double commonDecay() const { return groups.front().decay; }
 
   /// One line for each group.
   llvm::SmallVector<std::string> describe() const;
 
-  /// What the report reads: kParameterGroupsAttr.
+  /// The value of kParameterGroupsAttr, which the report reads.
   mlir::ArrayAttr toAttribute(mlir::MLIRContext *context) const;
 
 private:

@@ -1,6 +1,6 @@
 //===- Optimizers.h - Formulas of weight updates ----------------*- C++ -*-===//
 //
-// How the rows of Optimizers.def are built.
+// The interface between formulas (Optimizers.cpp) and the pass that uses them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_UPDATE_OPTIMIZERS_H
@@ -15,7 +15,7 @@
 
 namespace mpc {
 
-/// What a formula keeps between updates.
+/// A state that a formula keeps between updates.
 struct OptimizerState {
   train::StateRole role;
   llvm::StringLiteral name; ///< In packages and checkpoints.
@@ -28,19 +28,20 @@ public:
 
   mlir::OpBuilder &builder;
   mlir::Location loc;
-  OptimizerOptions options; ///< All of them known.
+  OptimizerOptions options; ///< With defaults filled in.
   mlir::Value weights, gradients;
-  mlir::Value rate;  ///< Rank 0, or [rows, 1] where groups differ.
-  mlir::Value decay; ///< [rows, 1] where groups differ; else null.
-  mlir::Value step;  ///< i64: updates before this one.
+  mlir::Value rate;  ///< Rank 0, or [rows, 1] if groups differ.
+  mlir::Value decay; ///< [rows, 1] if groups differ; else null.
+  mlir::Value step;  ///< i64: number of updates before this one.
 
-  /// A pack that starts as zeros.
+  /// Reads a state that is a pack; it starts as zeros.
   virtual mlir::Value readPack(const OptimizerState &state) = 0;
-  /// A number, of rank 0.
+  /// Reads a state that is a number, of rank 0.
   virtual mlir::Value readNumber(const OptimizerState &state, double start) = 0;
-  /// Gives a state that was read its next value.
+  /// Writes the next value of a state that was read.
   virtual void write(const OptimizerState &state, mlir::Value value) = 0;
-  /// For a pack: the norm of each parameter, in each of its rows: [rows, 1].
+  /// The norm of each parameter's part of a pack, repeated in each of its rows:
+  /// [rows, 1].
   virtual mlir::Value normByParameter(mlir::Value pack) = 0;
 
 protected:
@@ -51,11 +52,11 @@ protected:
 /// A row of Optimizers.def; which options it takes is in OptimizerRows.h.
 struct Optimizer {
   llvm::StringLiteral name;
-  mlir::Value (*build)(Update &update); ///< Gives the new weights.
-  bool aligns; ///< Parameters must begin rows (`normByParameter`).
+  mlir::Value (*build)(Update &update); ///< Returns the new weights.
+  bool aligns; ///< Each parameter must begin a row (`normByParameter`).
 };
 
-/// Null if there is none of that name.
+/// Returns null if there is no optimizer of that name.
 const Optimizer *findOptimizer(llvm::StringRef name);
 
 } // namespace mpc

@@ -22,12 +22,12 @@ struct Packing {
   mlir::Type elementType() const { return type.getElementType(); }
 };
 
-/// Elements of a row of a pack; every pack has whole rows.
+/// Number of elements in a row of a pack; every pack has whole rows.
 inline constexpr int64_t kPackRow = 1024;
 
 /// Lays out the parameters of the module. Those for which `beginsRow` holds
-/// begin a row. Fails, with a diagnostic, if there are none, or if they have
-/// several element types.
+/// start a new row. Fails, with a diagnostic, if there are no parameters, or if
+/// their element types differ.
 mlir::FailureOr<Packing>
 computePacking(mlir::ModuleOp module,
                llvm::function_ref<bool(train::StateOp)> beginsRow = nullptr);

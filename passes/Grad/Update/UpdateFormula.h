@@ -1,8 +1,8 @@
 //===- UpdateFormula.h - How a model's own step updates a weight -*- C++ -*-==//
 //
-// What leads, element by element, from a weight, its gradient and what the step
-// keeps for it to their new values. Weights with one formula are updated as one
-// pack.
+// The elementwise computation that updates a weight and its states from the
+// weight, its gradient and these states. Weights with the same formula are
+// updated as one pack.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAD_UPDATE_UPDATEFORMULA_H
@@ -21,27 +21,29 @@ namespace mpc {
 
 class UpdateFormula {
 public:
-  /// The formula of the weight `weight`, null if the function does not read it,
-  /// which `write` changes. `known` are the gradients of weights. If this one
-  /// `hasNone` of them, its gradients are what is not computed element by
-  /// element.
+  /// The formula by which `write` updates the weight `weight` (null if the
+  /// function does not read it). `known` are the known gradients of weights. If
+  /// this weight has none among them (`hasNone`), values that are not computed
+  /// elementwise are taken as its gradients.
   UpdateFormula(mlir::Value weight, train::WriteOp write,
                 const llvm::DenseSet<mlir::Value> &known, bool hasNone);
 
-  /// Whether all of it is element by element.
+  /// Whether the whole formula is elementwise.
   bool isPackable() const { return packable; }
 
-  /// Equal for formulas that differ in nothing but what they are applied to.
+  /// Equal for formulas that differ only in the values they are applied to.
   const std::string &key() const { return text; }
 
-  /// In the order in which the formula comes to them.
+  /// In the order in which the formula reads them.
   llvm::SmallVector<mlir::Value> gradients;
-  llvm::SmallVector<mlir::Value> others;    ///< Tensors of another origin.
-  llvm::SmallVector<train::StateOp> states; ///< That the step keeps for it.
-  llvm::SmallVector<train::WriteOp> stateWrites; ///< Null: it is not changed.
+  llvm::SmallVector<mlir::Value> others; ///< Other tensors.
+  llvm::SmallVector<train::StateOp>
+      states; ///< States that the step keeps for the weight.
+  llvm::SmallVector<train::WriteOp>
+      stateWrites; ///< Null for a state that is not written.
   train::WriteOp write;
 
-  /// Emits the formula for packs: of the weights, of each gradient, other
+  /// Emits the formula for packs of the weights and of each gradient, other
   /// tensor and state. Returns the new values of the weights and of each state
   /// that is written.
   llvm::SmallVector<mlir::Value> build(mlir::OpBuilder &builder,
@@ -61,7 +63,7 @@ private:
   mlir::Value weight;
   const llvm::DenseSet<mlir::Value> *known;
   mlir::RankedTensorType type; ///< Type of the weight.
-  /// By when they were visited, operands before ops.
+  /// In the order of visits, operands before ops.
   llvm::MapVector<mlir::Value, Role> roles;
   llvm::DenseMap<mlir::Value, unsigned> ids;
   bool hasNone;
@@ -69,7 +71,7 @@ private:
   std::string text;
 };
 
-/// One number for all elements: what `value` is, or what it repeats; null if it
+/// The single number that `value` is or repeats for all elements; null if there
 /// is none.
 mlir::Value findNumber(mlir::Value value);
 
