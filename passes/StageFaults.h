@@ -1,4 +1,4 @@
-//===- StageFaults.h - What a stage left that it should not -----*- C++ -*-===//
+//===- StageFaults.h - Faults found after a stage ---------------*- C++ -*-===//
 #ifndef MPC_PASSES_STAGEFAULTS_H
 #define MPC_PASSES_STAGEFAULTS_H
 
@@ -6,8 +6,8 @@
 
 namespace mpc {
 
-/// Base of passes that verify a stage: all faults are reported, not the first
-/// alone.
+/// Base of passes that verify a stage. They report all faults, not only the
+/// first.
 class StageFaults {
 protected:
   /// Reports a fault and the pass that should have prevented it.

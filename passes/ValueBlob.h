@@ -6,7 +6,8 @@
 
 namespace mpc {
 
-/// Memory of `bytes` for a resource, aligned like values in a package.
+/// Allocates `bytes` of memory for a resource, aligned like values in a
+/// package.
 inline mlir::AsmResourceBlob allocateValueBlob(size_t bytes) {
   constexpr size_t kAlignment = 64;
   return mlir::HeapAsmResourceBlob::allocate(bytes, kAlignment);

@@ -1,8 +1,8 @@
 //===- DiagnosticStep.h - The step, with intermediates ----------*- C++ -*-===//
 //
-// Fused programs keep no intermediate values, and to keep them would make
-// another program of the step: so a copy of it computes them again, in the same
-// types and order, and changes nothing.
+// Fused programs keep no intermediate values, and keeping them would change the
+// step. So a copy of the step recomputes them, in the same types and order,
+// without changing any state.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_DIAGNOSE_DIAGNOSTICSTEP_H
@@ -12,11 +12,11 @@
 
 namespace mpc {
 
-/// A copy of `func` at the end of its module that writes no state.
+/// Makes a copy of `func`, at the end of its module, that writes no state.
 mlir::func::FuncOp copyStep(mlir::func::FuncOp func, EntryRole role);
 
-/// Lets a copy return `outputs` and nothing else; what only served the rest,
-/// the update above all, is gone then.
+/// Makes a copy return `outputs` and nothing else. Ops that only served other
+/// results, above all the update, are removed.
 void showInstead(mlir::func::FuncOp copy, llvm::ArrayRef<Output> outputs);
 
 } // namespace mpc

@@ -1,4 +1,4 @@
-//===- Examine.cpp - What keeps a model from being trained ----------------===//
+//===- Examine.cpp - What prevents a model from being trained -------------===//
 
 #include "passes/Driver/Examine.h"
 
@@ -16,7 +16,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Counts floats by what becomes of them in training; returns the parameters.
+/// Counts float tensors by their role in training; returns the parameters.
 static llvm::StringMap<int64_t> countStates(ModuleOp module,
                                             Examination &result) {
   llvm::StringMap<int64_t> parameters;
@@ -37,7 +37,8 @@ static llvm::StringMap<int64_t> countStates(ModuleOp module,
   return parameters;
 }
 
-/// Those that no gradient reaches have become constants; the others are packed.
+/// Counts the parameters that no gradient reaches as kept instead of trained:
+/// they have become constants, while the trained ones have been packed.
 static void moveUntrained(ModuleOp module,
                           const llvm::StringMap<int64_t> &parameters,
                           Examination &result) {
@@ -64,7 +65,7 @@ static std::vector<Examination::Output> listOutputs(ModuleOp module) {
   return outputs;
 }
 
-/// The stages that a model can fail in.
+/// Runs the stages in which a model can fail.
 static LogicalResult runStages(ModuleOp module, const CompileOptions &options) {
   for (StringRef stage : {"graph", "grad"}) {
     PassManager manager(module->getContext());

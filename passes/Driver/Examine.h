@@ -1,7 +1,7 @@
-//===- Examine.h - What keeps a model from being trained --------*- C++ -*-===//
+//===- Examine.h - What prevents a model from being trained -----*- C++ -*-===//
 //
-// What `mpc doctor MODEL` calls: as much of a compilation as shows what a model
-// can get wrong, continuing after failures.
+// Implements `mpc doctor MODEL`: runs the part of a compilation in which a
+// model can fail, and continues after failures.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_DRIVER_EXAMINE_H
@@ -13,7 +13,7 @@
 namespace mpc {
 
 struct Examination {
-  /// One thing that is wrong, and what else there is to say about it.
+  /// One problem, with additional notes.
   struct Fault {
     std::string text; ///< "node 'fc1' (Gemm): ..."
     std::vector<std::string> notes;
@@ -30,15 +30,15 @@ struct Examination {
   ModelSurvey survey;
   std::vector<Output> outputs; ///< Outputs of the model, once it is imported.
   std::vector<Fault> faults;
-  std::vector<std::string> notes;    ///< Those of a compilation.
-  std::string diagnostics;           ///< Lines about a file that is no model.
-  std::string loss;                  ///< Empty where nothing says what it is.
-  Tensors trained, statistics, kept; ///< Floats, once all are known.
+  std::vector<std::string> notes; ///< Notes of the compilation.
+  std::string diagnostics;        ///< Lines about a file that is not a model.
+  std::string loss;               ///< Empty if it could not be determined.
+  Tensors trained, statistics, kept;     ///< Float tensors, once all are known.
   ModelError failure = ModelError::None; ///< Failure of a compilation.
   bool predictsOnly = false; ///< The model has no parameters to train.
 };
 
-/// Examines one model. Where the file is none, `survey.isRead` is false and
+/// Examines one model. If the file is not a model, `survey.isRead` is false and
 /// `diagnostics` says why.
 Examination examineModel(const CompileOptions &options);
 

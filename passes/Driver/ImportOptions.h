@@ -1,4 +1,4 @@
-//===- ImportOptions.h - What a compilation asks of the importer -*- C++ -*-==//
+//===- ImportOptions.h - Options of a compilation for import ----*- C++ -*-===//
 #ifndef MPC_PASSES_DRIVER_IMPORTOPTIONS_H
 #define MPC_PASSES_DRIVER_IMPORTOPTIONS_H
 

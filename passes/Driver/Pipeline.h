@@ -1,7 +1,7 @@
 //===- Pipeline.h - From an ONNX file to a package --------------*- C++ -*-===//
 //
-// The entry point of the compiler library, which `mpc compile` and embedders
-// call.
+// The entry point of the compiler library, called by `mpc compile` and by
+// embedders.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_DRIVER_PIPELINE_H
@@ -25,31 +25,33 @@ namespace mpc {
 struct CompileResult {
   ModelError failure = ModelError::None; ///< Why there is no program.
   std::vector<std::string> notes; ///< Decisions to report, one line each.
-  std::string diagnostics;        ///< Lines about the model, each naming it.
-  std::string error;  ///< What failed beside it, such as a file; else empty.
+  std::string diagnostics; ///< Lines about the model, each naming its file.
+  std::string
+      error; ///< A failure outside the model, such as file I/O; else empty.
   std::string report; ///< Precision report of the first device, JSON.
-  /// Those of other devices, where they are others, by device.
+  /// Precision reports of other devices whose report differs, by device.
   std::map<std::string, std::string> otherReports;
-  std::string optimizer; ///< In the end; of a model's own step, words for it.
+  std::string
+      optimizer; ///< Optimizer used; "the model's own" for its own step.
   uint64_t packageBytes = 0;
-  std::string package; ///< Its bytes, where no file was named to write.
-  /// Numbers in parameters that are trained, and in those that an option
-  /// froze.
+  std::string package; ///< Bytes of the package if no output file was given.
+  /// Number of elements of the trained parameters, and of those frozen by an
+  /// option.
   uint64_t trainedElements = 0, frozenElements = 0;
   bool predictsOnly = false; ///< The model has no parameters to train.
 };
 
-/// Compiles one model to a file or to memory. Prints nothing and names options,
-/// not flags (optionName): the caller shows notes, diagnostics and the error,
-/// in this order, so that the failure is read last.
+/// Compiles one model to a file or to memory. Prints nothing. Messages name
+/// options, not command-line flags (optionName). The caller prints notes,
+/// diagnostics and the error, in this order, so that the failure comes last.
 CompileResult compile(const CompileOptions &options);
 
-/// Names of the stages between import and package, in order: graph, grad,
+/// Names of the stages between import and packaging, in order: graph, grad,
 /// precision, fusion, plan, codegen.
 const std::vector<std::string> &stageNames();
 
-/// What the stages from precision on compile for. Those before are the same for
-/// all devices.
+/// The device that the stages from precision on compile for. Earlier stages are
+/// the same for all devices.
 struct StageTarget {
   StageTarget(const Backend &backend = *defaultBackend(),
               std::vector<std::string> features = {})
@@ -58,21 +60,21 @@ struct StageTarget {
       : StageTarget(target.backend, target.features) {}
 
   const Backend *backend;
-  std::vector<std::string> features; ///< As DeviceTarget has them.
+  std::vector<std::string> features; ///< See DeviceTarget.
 };
 
-/// The default device, as it is on this machine; without features if it is not
-/// known.
+/// The default device with the features of this machine; without features if
+/// they are not known.
 StageTarget hostTarget();
 
-/// Adds the passes of one stage; its last pass verifies what the stage
-/// promises. Returns false if there is no such stage.
+/// Adds the passes of one stage; the last one verifies the stage's result.
+/// Returns false if there is no such stage.
 bool addStage(mlir::OpPassManager &manager, const std::string &stage,
               const CompileOptions &options,
               const StageTarget &target = hostTarget());
 
-/// Makes `--mpc-stage-NAME` an option of a tool, for every stage. It takes the
-/// options of Options.def that the stage looks at: "ema=0.5".
+/// Registers `--mpc-stage-NAME` as an option of a tool, for every stage. It
+/// takes the options of Options.def that the stage uses: "ema=0.5".
 void registerStagePipelines();
 
 } // namespace mpc

@@ -1,8 +1,8 @@
 //===- ReferenceProgram.h - A training program that is interpreted -*- C++
 //-*-===//
 //
-// A model's entry points in f64, run op by op: the measure of what compiled
-// programs compute.
+// A model's entry points in f64, interpreted op by op: the reference for the
+// results of compiled programs.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_DRIVER_REFERENCEPROGRAM_H
@@ -18,20 +18,20 @@
 
 namespace mpc {
 
-/// A module whose values have their types, and what it lives in.
+/// A module whose values have their final types, and its context.
 struct LoweredModule {
   std::unique_ptr<mlir::MLIRContext> context;
   mlir::OwningOpRef<mlir::ModuleOp> module;
 };
 
-/// The first stages of `mpc::compile`, up to the choice of formats. Fills
-/// `lowered` if the result has no error; its report is that of the first
+/// Runs the first stages of `mpc::compile`, up to and including precision.
+/// Fills `lowered` if the result has no error; the report is that of the first
 /// device.
 CompileResult lowerModel(const CompileOptions &options, LoweredModule &lowered);
 
 class ReferenceProgram {
 public:
-  /// A state, or one tensor of a packed one, as checkpoints name it.
+  /// A state, or one tensor of a packed state, by its name in checkpoints.
   struct State {
     std::string symbol;
     int64_t offset; ///< Offset in the packed state, in elements.
@@ -39,27 +39,27 @@ public:
     bool isParameter;
   };
 
-  /// Takes what lowerModel made of a model with --precision=fp64; fails, with a
-  /// message in `error`, if an op cannot be interpreted.
+  /// Takes the result of lowerModel for a model with --precision=fp64; fails,
+  /// with a message in `error`, if an op cannot be interpreted.
   static std::unique_ptr<ReferenceProgram>
   create(LoweredModule lowered, reference::KernelRunner runner,
          std::string &error);
 
   const std::map<std::string, State> &states() const { return tensors; }
-  /// The state that says how many updates a schedule is made for; "" if there
-  /// is none.
+  /// The state with the number of updates that the schedule is made for; "" if
+  /// there is none.
   std::string totalStepsState() const;
   std::vector<reference::Element> read(const State &state) const;
   void write(const State &state, llvm::ArrayRef<reference::Element> elements);
 
   bool has(llvm::StringRef entry) const;
-  /// Names and types of what an entry point takes.
+  /// Names and types of the inputs of an entry point.
   std::vector<std::pair<std::string, mlir::RankedTensorType>>
   inputs(llvm::StringRef entry) const;
-  /// What it returns, of results with a name.
+  /// Names and types of the named results of an entry point.
   std::vector<std::pair<std::string, mlir::RankedTensorType>>
   outputs(llvm::StringRef entry) const;
-  /// Results by name. After an error no state has changed.
+  /// Returns results by name. After an error no state has changed.
   llvm::Expected<std::map<std::string, reference::HostTensor>>
   run(llvm::StringRef entry, std::vector<reference::HostTensor> inputs);
 

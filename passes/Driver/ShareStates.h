@@ -7,17 +7,17 @@
 
 namespace mpc {
 
-/// For `modules` that are one model with a format for each value that suits its
-/// device, before any other constant is made of them: where one keeps a
-/// constant of the model rounded and another reads it in f32, the first gets a
-/// working copy. Fails, with a diagnostic, if the name of that is taken.
+/// `modules` are one model with formats chosen for different devices; call this
+/// before any pass creates more constants. If one module stores a constant of
+/// the model rounded and another reads it in f32, the first gets a working copy
+/// instead. Fails, with a diagnostic, if the name of the working copy is taken.
 llvm::LogicalResult agreeOnConstants(llvm::ArrayRef<mlir::ModuleOp> modules);
 
-/// Gives each of them the states of all, in one order: a checkpoint goes from
-/// any device to any other. What a device has no use for it leaves alone, such
-/// as a working copy of weights, which the runtime makes anew, or what FP8
-/// remembers of magnitudes. Fails, with a diagnostic, if two devices mean
-/// something else by one name.
+/// Gives each module the states of all modules, in one order, so that a
+/// checkpoint of any device fits any other. A device ignores states that it
+/// does not use, such as working copies, which the runtime computes again, or
+/// the FP8 magnitude history. Fails, with a diagnostic, if two devices use one
+/// name for different states.
 llvm::LogicalResult shareStates(llvm::ArrayRef<mlir::ModuleOp> modules);
 
 } // namespace mpc

@@ -7,8 +7,8 @@
 
 namespace mpc {
 
-/// The targets of `options`, those of one device together, in the order of
-/// their first mention. An unknown one is an error for the user.
+/// The targets of `options`, grouped by device, in the order in which each
+/// device first appears. An unknown target is a user error.
 llvm::Expected<std::vector<std::unique_ptr<DeviceTarget>>>
 findTargets(const CompileOptions &options);
 

@@ -1,4 +1,4 @@
-//===- Match.cpp - What recognisers look for ------------------------------===//
+//===- Match.cpp - Helpers for passes that recognise patterns -------------===//
 
 #include "passes/Graph/Match.h"
 
@@ -83,7 +83,7 @@ Product Product::of(Parts &parts) {
   while (!left.empty()) {
     auto [value, divides] = left.pop_back_val();
     Operation *op = value.getDefiningOp();
-    // Long chains are no function that anybody recognises.
+    // Long chains are not a function that any recogniser looks for.
     size_t count = product.factors.size() + product.divisors.size();
     bool isOwn =
         value == whole || value.hasOneUse() || countElements(value) < size;

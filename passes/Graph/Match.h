@@ -1,8 +1,8 @@
-//===- Match.h - What recognisers look for ----------------------*- C++ -*-===//
+//===- Match.h - Helpers for passes that recognise patterns -----*- C++ -*-===//
 //
-// A recogniser finds a function that the model writes out and replaces it by
-// one op. It starts at the last op and walks up; nothing is changed before all
-// of it is found.
+// A recogniser finds a function that the model composes of several ops and
+// replaces it by one op. It starts at the last op and walks up; nothing is
+// changed before the whole pattern is matched.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAPH_MATCH_H
@@ -23,31 +23,33 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// The number that a constant holds, if all of its elements are that one.
+/// The value of a constant whose elements are all equal.
 std::optional<double> numberOf(mlir::Value value);
 
-/// The operand of `op`, which has two, beside one that is a number and does not
-/// change its shape; null if there is none. The number is `*number`, operand
-/// `*index`: of equal operands the values do not tell.
+/// For a binary `op` with a number as one operand, which must not change the
+/// shape: returns the other operand, else null. Sets `*number` to the number
+/// and `*index` to its operand index, which the values do not tell if both
+/// operands are equal.
 mlir::Value besideNumber(mlir::Operation *op, double *number,
                          unsigned *index = nullptr);
 
-/// Whether `found` is `wanted` but for a few roundings to the elements of
-/// `like`: what a model writes for a number that is not exact in binary.
+/// Whether `found` equals `wanted` within a few roundings to the element type
+/// of `like`: models approximate numbers that are not exact in binary.
 bool isNear(double found, double wanted, mlir::Value like);
 
 //===----------------------------------------------------------------------===//
 // Parts
 //===----------------------------------------------------------------------===//
 
-/// The ops that one would replace, the last of them first.
+/// The ops that one op would replace, the last one first.
 class Parts {
 public:
   explicit Parts(mlir::Operation *last) { ops.insert(last); }
 
   void add(mlir::Operation *op) { ops.insert(op); }
 
-  /// The op of that kind whose result `value` is, from now on a part; or null.
+  /// If an op of type OpTy computes `value`, adds it to the parts and returns
+  /// it; else returns null.
   template <typename OpTy> OpTy take(mlir::Value value) {
     auto op = value.getDefiningOp<OpTy>();
     if (op)
@@ -57,12 +59,12 @@ public:
 
   mlir::Operation *last() const { return ops.front(); }
 
-  /// Whether others use what a part computes, if it is as large as `input`:
-  /// then it would be computed and stored beside the one op. Statistics of rows
-  /// are cheap.
+  /// Whether other ops use an intermediate result as large as `input`, which
+  /// would have to be computed and stored in addition to the new op. Row
+  /// statistics are cheap and do not count.
   bool areUsedElsewhere(mlir::Value input) const;
 
-  /// All of theirs; reports name the node of the last.
+  /// The fused location of all parts; reports name the node of the last one.
   mlir::Location getLoc() const;
 
 private:
@@ -73,21 +75,22 @@ private:
 // Products
 //===----------------------------------------------------------------------===//
 
-/// What a tree of products and quotients multiplies, in whichever order.
+/// The factors and divisors of a tree of products and quotients, in any order.
 struct Product {
   double number = 1;
   llvm::SmallVector<mlir::Value> factors, divisors;
 
-  /// The product that ends at the last of `parts`, which the others join.
+  /// The product that the last of `parts` computes; adds its other ops to
+  /// `parts`.
   static Product of(Parts &parts);
 
-  /// Takes out a factor or divisor.
+  /// Removes a factor or divisor.
   void drop(mlir::Value factor) { factors.erase(llvm::find(factors, factor)); }
   void dropDivisor(mlir::Value divisor) {
     divisors.erase(llvm::find(divisors, divisor));
   }
 
-  /// `value` times what is left.
+  /// `value` times the remaining factors.
   mlir::Value multiply(mlir::RewriterBase &rewriter, mlir::Location loc,
                        mlir::Value value) const;
 };

@@ -9,17 +9,16 @@
 
 namespace mpc {
 
-/// A region whose parts are each needed from their own instruction until
-/// `last`, that included. Parts that are not there yet leave their place to
-/// others.
+/// A region whose parts are each needed from their own first instruction to
+/// `last`, inclusive. Before that, others may use the bytes of a part.
 struct Lifetime {
   struct Part {
     int64_t begin, end; ///< Bytes of the region.
-    int64_t first;      ///< Instruction.
+    int64_t first;      ///< First instruction that needs it.
   };
   int64_t size;
   int64_t last;
-  llvm::SmallVector<Part, 1> parts; ///< All of it, in order.
+  llvm::SmallVector<Part, 1> parts; ///< Cover the region, in order.
   int64_t offset = 0;               ///< Result.
 
   /// A region that is needed as a whole.
@@ -29,12 +28,12 @@ struct Lifetime {
 };
 
 /// Places regions, at multiples of kBufferAlignment, so that no two parts that
-/// are needed at the same time overlap: each into the smallest gap it fits, by
-/// several orders and takes the smallest layout. Returns the size
-/// of the memory.
+/// are needed at the same time overlap. Places each region into the smallest
+/// gap that fits; tries several orders and keeps the smallest layout. Returns
+/// the size of the memory.
 int64_t layOutArena(llvm::MutableArrayRef<Lifetime> regions);
 
-/// What any layout takes at least: bytes that are needed at one time.
+/// A lower bound for any layout: the most bytes needed at one time.
 int64_t leastArena(llvm::ArrayRef<Lifetime> regions);
 
 } // namespace mpc

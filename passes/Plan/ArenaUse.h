@@ -10,13 +10,13 @@
 namespace mpc {
 
 struct ArenaUse {
-  size_t stride = 1;          ///< Instructions from one number to the next.
-  std::vector<int64_t> bytes; ///< That hold something still needed.
+  size_t stride = 1;          ///< Number of instructions per entry of `bytes`.
+  std::vector<int64_t> bytes; ///< Bytes that are still needed.
 };
 
-/// Finds the memory use of an entry point whose instructions say what buffers
-/// hold; inputs and outputs count while instructions use them. Of many
-/// instructions some are taken.
+/// Finds the memory use of an entry point from the buffers of its instructions;
+/// inputs and outputs count while instructions use them. Samples the
+/// instructions if there are many.
 ArenaUse findArenaUse(exec::EntryOp entry);
 
 } // namespace mpc

@@ -1,4 +1,4 @@
-//===- Dataflow.cpp - What instructions compute, apart from where ---------===//
+//===- Dataflow.cpp - Dataflow of a function apart from memory ------------===//
 
 #include "passes/Plan/Dataflow.h"
 
@@ -12,7 +12,7 @@ static int64_t sizeOf(Value value) {
   return byteSize(cast<RankedTensorType>(value.getType()));
 }
 
-/// Bytes in `elements` elements of `tensor`.
+/// Size in bytes of `elements` elements of `tensor`.
 static int64_t bytesOf(int64_t elements, Value tensor) {
   auto type = cast<RankedTensorType>(tensor.getType());
   return byteSize(RankedTensorType::get({elements}, type.getElementType()));
@@ -24,7 +24,7 @@ Dataflow::Dataflow(func::FuncOp func) : func(func) {
     numbers[argument] = next++;
   for (Operation &op : func.getBody().front()) {
     if (auto read = dyn_cast<train::ReadOp>(op)) {
-      // All reads of a state are of the value that it has when the call begins.
+      // All reads of a state return the value that it has when the call begins.
       auto [entry, isNew] = reads.insert({read.getState(), next});
       next += isNew;
       numbers[read.getResult()] = entry->second;

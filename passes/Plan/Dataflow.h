@@ -1,4 +1,4 @@
-//===- Dataflow.h - What instructions compute, apart from where -*- C++ -*-===//
+//===- Dataflow.h - Dataflow of a function apart from memory ----*- C++ -*-===//
 #ifndef MPC_PASSES_PLAN_DATAFLOW_H
 #define MPC_PASSES_PLAN_DATAFLOW_H
 
@@ -11,14 +11,14 @@
 
 namespace mpc {
 
-/// Counts the tensors of a function, so that a plan of it can be proven from
-/// what it says and not from how it was made (MemoryProof.h). Knows which
-/// tensors are views of others, and nothing of memory.
+/// Numbers the tensors of a function, so that its plan can be verified
+/// independently of how it was made (MemoryProof.h). Knows which tensors are
+/// views of others, and nothing about memory.
 class Dataflow {
 public:
   explicit Dataflow(mlir::func::FuncOp func);
 
-  /// The tensor that `value` is or shows, and from which byte on.
+  /// The tensor that `value` is or views, and the byte offset in it.
   exec::ValueAttr valueOf(mlir::Value value) const;
 
   /// The same as an attribute of an entry.
@@ -28,7 +28,7 @@ private:
   exec::ValueAttr valueAt(int64_t number, int64_t offset) const;
   mlir::ArrayAttr describeParts() const;
 
-  mutable mlir::func::FuncOp func; ///< A handle, which reads as mutable.
+  mutable mlir::func::FuncOp func; ///< A handle; its accessors are not const.
   llvm::DenseMap<mlir::Value, int64_t>
       numbers; ///< Numbers of values that are not views.
   llvm::MapVector<llvm::StringRef, int64_t> reads;

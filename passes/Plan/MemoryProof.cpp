@@ -1,4 +1,4 @@
-//===- MemoryProof.cpp - Every read finds what it wants -------------------===//
+//===- MemoryProof.cpp - Proof that reads find the right tensors ----------===//
 
 #include "passes/Plan/MemoryProof.h"
 
@@ -92,7 +92,7 @@ std::optional<int64_t> MemoryProof::findFault(const Bytes &bytes,
       byte = run->end;
       continue;
     }
-    // A packed tensor is its parts.
+    // A packed tensor consists of its parts.
     const exec::PartAttr *part = partAt(held, byte);
     if (!part)
       return byte;
@@ -147,7 +147,7 @@ static bool overlap(int64_t begin, int64_t end, int64_t otherBegin,
   return std::max(begin, otherBegin) < std::min(end, otherEnd);
 }
 
-/// Where a state lies.
+/// The buffer of a state.
 static exec::BufferAttr bufferOf(train::StateOp state) {
   return exec::BufferAttr::get(
       state.getContext(), exec::Space::State,
@@ -160,7 +160,7 @@ void MemoryProof::begin() {
   int64_t unread = 0;
   for (train::StateOp state : states) {
     auto bytes = bytesOf(bufferOf(state));
-    // States that are not read are tensors without a number.
+    // States that are not read get negative numbers.
     auto value = dataflow.getReads().getAs<exec::ValueAttr>(state.getSymName());
     Held held{value ? value.getNumber() : --unread, bytes.begin};
     unchanged[state] = held;
@@ -216,7 +216,7 @@ std::optional<unsigned> MemoryProof::countInputs(Operation *op) const {
       .getNumArguments();
 }
 
-/// Kernels of the catalog never may.
+/// Only generated kernels may; catalog kernels never do.
 bool MemoryProof::mayShare(Operation *op, unsigned input,
                            unsigned output) const {
   auto launch = dyn_cast<exec::LaunchOp>(op);

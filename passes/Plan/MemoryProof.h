@@ -1,13 +1,13 @@
-//===- MemoryProof.h - Every read finds what it wants -----------*- C++ -*-===//
+//===- MemoryProof.h - Proof that reads find the right tensors --*- C++ -*-===//
 //
-// Walks through the instructions of an entry with a map of both memories: which
-// bytes hold which tensor. An operand that is read must be there, whole and at
-// its place; so no two tensors that are still needed ever share a byte. What
-// planned the memory is not asked.
+// Walks through the instructions of an entry point with a map of both memories:
+// which bytes hold which tensor. An operand that is read must be completely in
+// its buffer, so no two tensors that are still needed ever share a byte. The
+// proof does not use the code that planned the memory.
 //
-// That two tensors share bytes on purpose is shown, too: views and parts of a
-// packed tensor are the same bytes of one tensor by what the dataflow says, and
-// a result may take the place of an operand only where its kernel allows that.
+// Intended sharing is verified, too: views and parts of a packed tensor are the
+// same bytes of one tensor according to the dataflow, and a result may
+// overwrite an operand only if its kernel allows that.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_PLAN_MEMORYPROOF_H
@@ -40,7 +40,8 @@ private:
       return number == other.number && base == other.base;
     }
   };
-  /// Bytes up to `end` and who wrote them; null if they were there before.
+  /// Bytes up to `end` and the op that wrote them; null if they were there
+  /// before the call.
   struct Run {
     int64_t end;
     Held held;
@@ -51,14 +52,14 @@ private:
     exec::Space space;
     int64_t begin, end;
   };
-  /// What one operand of an instruction is.
+  /// One operand of an instruction.
   struct Operand {
     Bytes bytes;
     Held held;
   };
 
   static Bytes bytesOf(exec::BufferAttr buffer);
-  /// `value` in `buffer`.
+  /// The tensor in `buffer`, given that it holds `value`.
   static Held heldIn(exec::BufferAttr buffer, exec::ValueAttr value);
 
   void begin();
@@ -87,9 +88,10 @@ private:
   llvm::ArrayRef<train::StateOp> states;
   Fail fail;
   Memory memories[2];
-  /// By number of the whole, in order of their places.
+  /// By number of the whole tensor, in order of their offsets.
   llvm::DenseMap<int64_t, llvm::SmallVector<exec::PartAttr>> parts;
-  llvm::DenseMap<mlir::Operation *, Held> unchanged; ///< What states hold.
+  llvm::DenseMap<mlir::Operation *, Held>
+      unchanged; ///< Initial contents of states.
 };
 
 } // namespace mpc

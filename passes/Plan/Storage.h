@@ -15,19 +15,19 @@ namespace mpc {
 /// Bytes of a dense tensor; booleans take one each.
 int64_t byteSize(mlir::RankedTensorType type);
 
-/// Finds out which values of a function share memory: views with what they
-/// show, packed tensors with their parts, new values with the state they are
+/// Decides which values of a function share memory: views with the viewed
+/// tensor, packed tensors with their parts, new values with the state they are
 /// written to.
 class StoragePlan {
 public:
-  /// `stateOffsets` gives the place of each state in the state memory.
+  /// `stateOffsets` gives the offset of each state in the state memory.
   StoragePlan(mlir::func::FuncOp func, mlir::SymbolTable &symbols,
               const llvm::StringMap<int64_t> &stateOffsets);
 
   /// The buffer of `value`, known once layOut has been called.
   exec::BufferAttr bufferOf(mlir::Value value) const;
 
-  /// A buffer at `offset` elements of that of `value`.
+  /// A buffer that starts `offset` elements into that of `value`.
   exec::BufferAttr slice(mlir::Value value, int64_t offset,
                          mlir::RankedTensorType type) const;
 
@@ -35,7 +35,7 @@ public:
   exec::BufferAttr stateBuffer(llvm::StringRef state,
                                mlir::RankedTensorType type) const;
 
-  /// True if `value` already lies where `place` is, so that nothing moves.
+  /// True if `value` already lies at `place`, so that no copy is needed.
   bool liesAt(mlir::Value value, exec::BufferAttr place) const {
     return bufferOf(value) == place;
   }
@@ -43,22 +43,21 @@ public:
   /// Assigns arena offsets. Returns the size of the arena.
   int64_t layOut();
 
-  /// What the arena would take if no two regions shared memory.
+  /// The size of the arena if no two regions shared memory.
   int64_t unsharedSize() const;
 
 private:
-  /// A run of memory of its own.
+  /// A region of memory.
   struct Block {
     int64_t size = 0;
     int64_t first = 0,
-            last = 0; ///< Instructions; of a pack, `first` is its own.
+            last = 0; ///< Instructions; for a pack, `first` is the pack's.
     int64_t offset = 0;
     bool inState = false;
-    /// For a packed tensor, parts that are made in their place: bytes, and
-    /// where.
+    /// For a packed tensor, the parts that are computed in place.
     llvm::SmallVector<Lifetime::Part> parts;
   };
-  /// Where a value lies: bytes into a block.
+  /// Where a value lies: a block and a byte offset in it.
   struct Place {
     unsigned block;
     int64_t offset;
@@ -75,11 +74,12 @@ private:
   bool mayBeReplaced(mlir::Value value) const;
   bool canMakeInState(mlir::Operation *producer, mlir::Value value,
                       llvm::StringRef state);
-  /// Calls `visit` with each use of the bytes of `value` that is no view.
+  /// Calls `visit` with each use of the bytes of `value`, looking through
+  /// views.
   static void forEachUse(mlir::Value value,
                          llvm::function_ref<void(mlir::OpOperand &)> visit);
   Place placeOf(mlir::Value value) const;
-  /// What of a block is needed when.
+  /// When each part of a block is needed.
   static Lifetime lifetimeOf(const Block &block);
   static mlir::Value rootOf(mlir::Value value, int64_t &bytes);
   unsigned newBlock(int64_t size);

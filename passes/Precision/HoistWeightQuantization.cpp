@@ -1,8 +1,8 @@
 //===- HoistWeightQuantization.cpp - Weights that micro-batches share -----===//
 //
-// Implements mpc-hoist-weight-quantization. What a step rounds once,
-// micro-batches would round each for itself: here it moves to a function of its
-// own, which the runtime calls whenever weights have changed.
+// Implements mpc-hoist-weight-quantization. Each micro-batch would round the
+// same weights again. Here the roundings move to a separate function, which the
+// runtime calls whenever weights have changed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +25,8 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What parts of a packed state begin at a multiple of, in bytes: as states do.
+/// Alignment of the parts of a packed state in bytes, the same as that of
+/// states.
 static constexpr int64_t kPartAlignment = 64;
 
 Value mpc::derivedFrom(Value value) {
@@ -83,7 +84,7 @@ void mpc::shareDerived(func::FuncOp func, func::FuncOp derive,
 
 namespace {
 
-/// Values of one function that follow from weights alone.
+/// Values of one function that depend on weights alone.
 class Derivation {
 public:
   explicit Derivation(func::FuncOp func) {
@@ -99,7 +100,8 @@ public:
 
   bool empty() const { return weights.empty(); }
 
-  /// Moves them to `derive`, in front of `func`, which then reads states.
+  /// Moves the values to a new function `derive` before `func`, which then
+  /// reads states instead.
   void moveOut(func::FuncOp func) {
     OpBuilder builder(func);
     auto derive = func::FuncOp::create(builder, func.getLoc(), "",

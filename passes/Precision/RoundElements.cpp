@@ -13,7 +13,8 @@
 using namespace mlir;
 using namespace mpc;
 
-/// A mask of the lowest f32 stays a number: rows of -inf have no softmax.
+/// Clamps a finite number: a mask of the lowest f32 must stay finite, because a
+/// row of -inf has no softmax.
 static float clampTo(FloatType type, float value) {
   const float most = type.isBF16() ? 0x1.fep127f : 65504.0f;
   return std::isfinite(value) ? std::clamp(value, -most, most) : value;

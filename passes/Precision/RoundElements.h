@@ -6,15 +6,14 @@
 
 namespace mpc {
 
-/// The f32 `elements` rounded to `type`, f16 or bf16, as amp.cast rounds, but
-/// for finite numbers beyond its range, which become its largest; null if their
-/// values are not in memory. What was a resource becomes one of that
-/// `name`.
+/// The f32 `elements` rounded to `type`, f16 or bf16, as amp.cast rounds,
+/// except that finite numbers beyond the range of `type` become its largest
+/// number. Null if the values are not in memory. A resource becomes a resource
+/// called `name`.
 mlir::ElementsAttr roundElements(mlir::ElementsAttr elements,
                                  mlir::FloatType type, llvm::StringRef name);
 
-/// The f32 `elements` with the largest numbers of `type` for finite ones
-/// beyond.
+/// The f32 `elements`, with finite numbers clamped to the range of `type`.
 mlir::DenseFPElementsAttr clampElements(mlir::DenseFPElementsAttr elements,
                                         mlir::FloatType type);
 

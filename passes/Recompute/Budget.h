@@ -9,7 +9,7 @@
 
 namespace mpc {
 
-/// Bytes, or a share of what is kept without a budget.
+/// Bytes, or a share of the bytes kept without a budget.
 struct Budget {
   double amount = 0;
   bool isShare = false;
@@ -17,7 +17,7 @@ struct Budget {
   int64_t bytesOf(int64_t whole) const;
 };
 
-/// "512MB", "1.5GiB", "60%" and "0.6"; none if it is no such text.
+/// Parses "512MB", "1.5GiB", "60%" or "0.6"; none if the text is malformed.
 std::optional<Budget> parseBudget(llvm::StringRef text);
 
 /// "61.2 MB"

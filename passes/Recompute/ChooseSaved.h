@@ -8,31 +8,31 @@
 
 namespace mpc {
 
-/// A value that is all that later ops read of what the forward pass computes
-/// before them, from `position` on. Numbers apart, and what is computed from
-/// inputs alone, such as masks, which all layers read.
+/// A value that, from `position` on, is the only earlier forward value that
+/// later ops read. Scalars do not count, nor do values computed from inputs
+/// alone, such as masks, which all layers read.
 struct Waist {
   mlir::Value value;
   int64_t position;
 };
 
-/// All of them, in order.
+/// All waists, in order.
 std::vector<Waist> findWaists(const StepGraph &graph);
 
 /// How far recomputation goes. Positions are those of forward ops.
 struct Extent {
-  int64_t cheapUntil = -1; ///< Cheap ops up to here may run again.
-  int64_t allUntil = -1;   ///< All ops up to here may,
+  int64_t cheapUntil = -1; ///< Cheap ops up to here may be recomputed.
+  int64_t allUntil = -1;   ///< All ops up to here may be,
   llvm::DenseSet<mlir::Value> checkpoints; ///< from these values on.
 };
 
-/// The `waists` to keep so that they and the largest block between two of them
-/// take least.
+/// Chooses the `waists` to keep such that the memory of these and of the
+/// largest block between two of them is minimal.
 std::vector<Waist> chooseCheckpoints(const StepGraph &graph,
                                      mlir::ArrayRef<Waist> waists);
 
-/// The values that are kept: of all choices within `extent` the one with fewest
-/// bytes, and of these the one that runs least again.
+/// The values to keep: among all choices within `extent` the one with the
+/// fewest bytes, and among these the one that recomputes the least.
 llvm::DenseSet<mlir::Value> chooseSaved(const StepGraph &graph,
                                         const Extent &extent);
 

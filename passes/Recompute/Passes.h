@@ -13,7 +13,7 @@ struct CompileOptions;
 #define GEN_PASS_REGISTRATION
 #include "passes/Recompute/Passes.h.inc"
 
-/// With the groups of Options.def that the pass takes.
+/// The pass takes its option groups (Options.def) from `options`.
 std::unique_ptr<mlir::Pass> createRecomputePass(const CompileOptions &options);
 } // namespace mpc
 

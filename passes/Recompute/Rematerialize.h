@@ -1,4 +1,4 @@
-//===- Rematerialize.h - Forward ops run again ------------------*- C++ -*-===//
+//===- Rematerialize.h - Recomputation of forward ops -----------*- C++ -*-===//
 #ifndef MPC_PASSES_RECOMPUTE_REMATERIALIZE_H
 #define MPC_PASSES_RECOMPUTE_REMATERIALIZE_H
 
@@ -12,8 +12,8 @@ struct Rematerialized {
   OpCost cost;
 };
 
-/// Lets the backward pass of `graph` read nothing that the forward pass made
-/// but `kept`: all else is made again right before it is first read.
+/// Makes the backward pass of `graph` read only the values `kept` of the
+/// forward pass: all others are recomputed right before they are first read.
 Rematerialized rematerialize(const StepGraph &graph,
                              const llvm::DenseSet<mlir::Value> &kept);
 

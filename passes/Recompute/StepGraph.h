@@ -1,7 +1,7 @@
 //===- StepGraph.h - Forward and backward pass of a function ----*- C++ -*-===//
 //
-// What recomputation asks about a function that trains, and the one place that
-// says what values take.
+// The queries of recomputation about a function that trains, and the only place
+// that computes memory sizes of values.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_RECOMPUTE_STEPGRAPH_H
@@ -19,11 +19,11 @@ namespace mpc {
 
 class StepGraph {
 public:
-  /// None if `func` has no backward pass: no `mpc.loss_seed` that is used.
+  /// None if `func` has no backward pass, that is, no used `mpc.loss_seed`.
   static std::optional<StepGraph> find(mlir::func::FuncOp func);
 
-  /// The first op that computes gradients; the forward pass is what stands
-  /// before it.
+  /// The first op that computes gradients; the ops before it are the forward
+  /// pass.
   mlir::Operation *backwardBegin() const { return begin; }
 
   mlir::ArrayRef<mlir::Operation *> forwardOps() const { return forward; }
@@ -35,32 +35,32 @@ public:
     return op && positionOf(op) < positionOf(begin);
   }
 
-  /// True for what is in memory whether or not the backward pass reads it:
-  /// inputs, states, constants, what the function returns or writes, and views
-  /// of these.
+  /// True for values that are in memory whether or not the backward pass reads
+  /// them: inputs, states, constants, values that the function returns or
+  /// writes, and views of these.
   bool isFree(mlir::Value value) const;
 
-  /// Bytes that are kept for the backward pass, what runs again included, at
-  /// each op of the function.
+  /// Bytes in memory for the backward pass at each op of the function,
+  /// including recomputed values.
   std::vector<int64_t> keptBytes() const;
 
-  /// The same at the most crowded moment.
+  /// The maximum of keptBytes().
   int64_t peakBytes() const;
 
 private:
   explicit StepGraph(mlir::func::FuncOp func) : func(func) {}
 
-  mutable mlir::func::FuncOp func; ///< A handle, which reads as mutable.
+  mutable mlir::func::FuncOp func; ///< A handle; its accessors are not const.
   mlir::Operation *begin = nullptr;
   llvm::SmallVector<mlir::Operation *> forward, backward;
   llvm::DenseMap<mlir::Operation *, int64_t> order;
-  llvm::DenseSet<mlir::Value> written; ///< Roots of what leaves the function.
+  llvm::DenseSet<mlir::Value> written; ///< Roots of values returned or written.
 };
 
 /// Bytes of a dense tensor.
 int64_t bytesOf(mlir::Value value);
 
-/// What one execution of `op` computes; 0 if it does not say.
+/// FLOPs of one execution of `op`; 0 if it does not tell.
 int64_t flopsOf(mlir::Operation *op);
 
 } // namespace mpc

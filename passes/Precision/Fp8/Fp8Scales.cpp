@@ -1,4 +1,4 @@
-//===- Fp8Scales.cpp - States that scale tensors of 8 bit -----------------===//
+//===- Fp8Scales.cpp - States for delayed FP8 scaling ---------------------===//
 
 #include "passes/Precision/Fp8/Fp8Scales.h"
 
@@ -13,8 +13,8 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Elements from one scale to the next: what kernels take a tensor to start at
-/// a multiple of, so that scales are written and read in place.
+/// Distance between scales in elements. Kernels require tensors to start at a
+/// multiple of it, so scales can be written and read in place.
 static constexpr int64_t kLane = 16;
 
 double mpc::largestOf(FloatType format, int64_t margin) {
@@ -57,7 +57,7 @@ SmallVector<Value> DelayedScales::readScales(func::FuncOp func) {
   return views;
 }
 
-/// The largest magnitude of each tensor, at multiples of the lane.
+/// The largest magnitude of each tensor, at multiples of kLane.
 Value DelayedScales::packMagnitudes(func::FuncOp func) {
   OpBuilder builder(func.getContext());
   SmallVector<Value> magnitudes;
@@ -78,7 +78,7 @@ void DelayedScales::advance(func::FuncOp func, func::FuncOp update) {
   if (func == update)
     return advanceWith(largest, update);
 
-  // The largest of all micro-batches; the update begins anew.
+  // The maximum over all micro-batches; the update resets it.
   train::StateOp state =
       Program(module).createState(StateRole::Fp8Amax, laneType());
   OpBuilder builder(getReturn(func));
@@ -100,7 +100,7 @@ void DelayedScales::advanceWith(Value lanesOfLargest, func::FuncOp update) {
   OpBuilder builder(getReturn(update));
   Location loc = makeNodeLoc(context, kOptimizerNode, "fp8 scales");
   int64_t count = tensors.size();
-  // One of each lane.
+  // Takes the one element of each lane.
   auto compact = [&](Value lanes) -> Value {
     Value first =
         train::SliceOp::create(builder, loc, floats({count, 1}, context), lanes,

@@ -1,8 +1,9 @@
-//===- Fp8Scales.h - States that scale tensors of 8 bit ---------*- C++ -*-===//
+//===- Fp8Scales.h - States for delayed FP8 scaling -------------*- C++ -*-===//
 //
-// Delayed scaling: a tensor is rounded with a scale that its largest magnitudes
-// of the last steps give, so that it is read once. One state holds the scales
-// of all tensors, another their magnitudes; both move with the update alone.
+// Delayed scaling: a tensor is rounded with a scale computed from its largest
+// magnitudes in the last steps, so that it is read only once. One state holds
+// the scales of all tensors, another their magnitudes; both change only with an
+// update.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_PRECISION_FP8_FP8SCALES_H
@@ -17,7 +18,7 @@ namespace mpc {
 /// The largest number of a format times 2^-margin.
 double largestOf(mlir::FloatType format, int64_t margin);
 
-/// A tensor that is rounded with a scale of the history.
+/// A tensor that is rounded with a delayed scale.
 struct ScaledTensor {
   mlir::Value value;
   mlir::FloatType format;
@@ -26,20 +27,20 @@ struct ScaledTensor {
 
 class DelayedScales {
 public:
-  /// `history` is how many updates count.
+  /// `history` is the number of past updates considered.
   DelayedScales(mlir::ModuleOp module, llvm::ArrayRef<ScaledTensor> tensors,
                 int64_t history, int64_t margin)
       : module(module), tensors(tensors), history(history), margin(margin) {}
 
-  /// Makes the states. Fails, with a diagnostic, if a name is taken.
+  /// Creates the states.
   void createStates();
 
   /// Reads the scale of each tensor, at the entry of `func`.
   llvm::SmallVector<mlir::Value> readScales(mlir::func::FuncOp func);
 
-  /// Lets `func`, which has the tensors, keep their largest magnitudes, and
-  /// `update`, the same function or the one that applies what micro-batches
-  /// gave, advance the scales.
+  /// Makes `func`, which computes the tensors, record their largest magnitudes,
+  /// and makes `update` advance the scales. `update` is the same function, or
+  /// with micro-batches the one that applies their sum.
   void advance(mlir::func::FuncOp func, mlir::func::FuncOp update);
 
 private:

@@ -13,13 +13,13 @@ static bool isFp8(Type type) {
   return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type));
 }
 
-/// Whether `op` is a product, and of operands of 8 bit.
+/// Whether `op` is a product of 8-bit operands.
 static bool multipliesFp8(Operation *op) {
   return isa_and_present<train::ContractionOpInterface>(op) &&
          isFp8(op->getOperand(0).getType());
 }
 
-/// What has to see to it.
+/// The pass that should have prevented these faults.
 static constexpr llvm::StringLiteral kFp8Pass = "mpc-use-fp8";
 
 /// The scale with which `value` was rounded, here or in @derive; null if it was
@@ -59,7 +59,7 @@ LogicalResult mpc::verifyFp8(Operation *op) {
   auto unscaled = dyn_cast<amp::DequantizeOp>(op);
   if (unscaled && !multipliesFp8(unscaled.getInput().getDefiningOp()))
     return blame(op->emitOpError("must follow an 8-bit product"), op, kFp8Pass);
-  // States hold 8 bit, too.
+  // States may hold 8-bit values, too.
   if (op->hasTrait<train::AccessesStates>())
     return success();
   bool rounds = isa<amp::QuantizeOp>(op), moves = train::rearranges(op);

@@ -6,9 +6,9 @@
 
 namespace mpc {
 
-/// Checks that tensors of 8 bit are rounded with a scale, moved and multiplied,
-/// nothing else; and that of each product exactly the scales are taken out with
-/// which its operands were rounded.
+/// Checks that 8-bit tensors are only rounded with a scale, moved and
+/// multiplied, and that exactly the scales of its operands are removed from
+/// each product.
 mlir::LogicalResult verifyFp8(mlir::Operation *op);
 
 } // namespace mpc

@@ -30,7 +30,7 @@ std::string mpc::textOf(const amp::Decision &decision) {
 }
 
 std::string mpc::reasonOf(amp::DecisionAttr decision, StringRef own) {
-  // The verifier of the attribute knows the rule.
+  // The attribute's verifier has checked that the rule exists.
   return report::reasonOf(ruleOf(decision.getRule()).value(),
                           argumentsOf(decision.getArguments()), own);
 }

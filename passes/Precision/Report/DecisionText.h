@@ -8,11 +8,11 @@
 
 namespace mpc {
 
-/// What compiler/Report says of a decision, in an error.
+/// The text for a decision in compiler/Report, for errors.
 std::string textOf(const amp::Decision &decision);
 
-/// The sentence of the report for an op with `decision`; `own` is what the op
-/// says of its class.
+/// The report's sentence for an op with `decision`; `own` is the op's own
+/// reason for its class.
 std::string reasonOf(amp::DecisionAttr decision, llvm::StringRef own);
 
 } // namespace mpc

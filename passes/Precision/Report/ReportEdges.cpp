@@ -1,4 +1,4 @@
-//===- ReportEdges.cpp - Where reported ops have their operands from ------===//
+//===- ReportEdges.cpp - Where operands come from -------------------------===//
 
 #include "passes/Precision/Report/ReportEdges.h"
 
@@ -14,7 +14,7 @@ static std::string elementName(Value value) {
   return name;
 }
 
-/// What `op` reads of the operand, in bytes.
+/// The number of bytes that `op` reads of the operand.
 static int64_t bytesRead(Operation *op, OpOperand &use) {
   auto type = cast<ShapedType>(use.get().getType());
   auto cost = dyn_cast<train::CostOpInterface>(op);
@@ -40,7 +40,7 @@ ReportEdges::ReportEdges(func::FuncOp func,
 }
 
 void ReportEdges::addOrigin(Value value, llvm::json::Object &object) const {
-  // Taking scales out belongs to the product.
+  // Removing the scales counts as part of the product.
   if (auto unscaled = value.getDefiningOp<amp::DequantizeOp>())
     value = unscaled.getInput();
   if (auto found = lines.find(value.getDefiningOp()); found != lines.end())

@@ -1,8 +1,8 @@
 //===- ReportEdges.h - Where operands come from -----------------*- C++ -*-===//
 //
-// The report's lines are a graph: each names the lines that made its operands,
-// and the casts between them are listed beside. Both as JSON, in the form that
-// docs/format/report.md describes.
+// The report's lines form a graph: each names the lines that computed its
+// operands, and the casts between them are listed separately. Both are written
+// as JSON, as described in docs/format/report.md.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_PRECISION_REPORT_REPORTEDGES_H
@@ -17,18 +17,19 @@ namespace mpc {
 
 class ReportEdges {
 public:
-  /// `isListed` is asked of casts: those of the optimizer are none of a step's.
+  /// Lists only casts for which `isListed` holds: casts of the optimizer are
+  /// not listed.
   ReportEdges(mlir::func::FuncOp func,
               llvm::function_ref<bool(mlir::Operation *)> isListed);
 
   /// The float operands of a reported op.
   llvm::json::Array inputsOf(mlir::Operation *op) const;
 
-  /// The casts that are listed, in order.
+  /// The listed casts, in order.
   llvm::json::Array casts() const;
 
 private:
-  /// Says at `object` what made `value`: a line, a state, an input.
+  /// Adds to `object` where `value` comes from: a line, a state or an input.
   void addOrigin(mlir::Value value, llvm::json::Object &object) const;
 
   llvm::DenseMap<mlir::Operation *, int64_t> lines;
@@ -36,8 +37,8 @@ private:
   llvm::SmallVector<mlir::Operation *> listed;
 };
 
-/// True for ops that change the type of a tensor and nothing else: casts, and
-/// roundings to 8 bit.
+/// True for ops that only change the type of a tensor: casts, and roundings to
+/// 8 bit.
 bool isCast(mlir::Operation *op);
 
 } // namespace mpc
