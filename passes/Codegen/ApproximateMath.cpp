@@ -1,7 +1,7 @@
 //===- ApproximateMath.cpp - exp, erf and tanh in a few operations --------===//
 //
 // Kernels in 16 bit are bound by these functions rather than by memory: MLIR's
-// erf is 36 instructions of AVX-512, this one 15. Coefficients are minimax fits
+// erf takes 36 AVX-512 instructions, this one 15. Coefficients are minimax fits
 // of the relative error.
 //
 //===----------------------------------------------------------------------===//
@@ -22,7 +22,7 @@ using mpc::MathTarget;
 
 namespace {
 
-/// Writes formulas over floats of one type, a scalar or a vector.
+/// Builds formulas over floats of one type, scalar or vector.
 class Formula {
 public:
   Formula(OpBuilder &builder, Location loc, Type type, MathTarget target)
@@ -34,8 +34,8 @@ public:
   Value add(Value a, Value b) const { return make<arith::AddFOp>(a, b); }
   Value sub(Value a, Value b) const { return make<arith::SubFOp>(a, b); }
   Value mul(Value a, Value b) const { return make<arith::MulFOp>(a, b); }
-  /// The quotient; on a GPU within 2 units in the last place, for a divisor
-  /// between 2^-126 and 2^126.
+  /// The quotient. On a GPU the error is at most 2 ulps for a divisor between
+  /// 2^-126 and 2^126.
   Value div(Value a, Value b) const {
     if (target != MathTarget::Nvptx)
       return make<arith::DivFOp>(a, b);
@@ -45,7 +45,7 @@ public:
     return make<math::FmaOp>(a, b, c);
   }
 
-  /// `x` between two bounds; NaN stays. One instruction a bound on x86.
+  /// Clamps `x` to two bounds; keeps NaN. One instruction per bound on x86.
   Value clamp(Value x, double low, double high) const {
     auto choose = [&](arith::CmpFPredicate predicate, double bound) {
       Value limit = constant(bound);
@@ -79,7 +79,7 @@ public:
     return sum;
   }
 
-  /// An intrinsic of LLVM; integers follow the operands.
+  /// Calls an LLVM intrinsic with the operands, followed by integer constants.
   Value intrinsic(StringRef name, ArrayRef<Value> operands,
                   ArrayRef<TypedAttr> numbers) const {
     SmallVector<Value> all(operands);
@@ -90,7 +90,7 @@ public:
         .getResult(0);
   }
 
-  /// An intrinsic of LLVM that knows scalars only.
+  /// Calls an LLVM intrinsic that exists for scalars only, on each lane.
   Value eachLane(ArrayRef<Value> operands, StringRef name) const {
     auto vector = dyn_cast<VectorType>(type);
     auto call = [&](ArrayRef<Value> scalars) {
@@ -123,7 +123,7 @@ public:
     return arith::BitcastOp::create(builder, loc, type, moved);
   }
 
-  // For formulas that take bits apart.
+  // Accessors for formulas that manipulate bits.
 
   template <typename Op, typename... Operands>
   Value make(Operands... operands) const {
@@ -174,8 +174,8 @@ Value exp2(const Formula &f, Value z) {
   return f.mul(fraction, scale.power);
 }
 
-/// 2^z = 2^floor(z) 2^(z - floor(z)). The instructions saturate and pass NaN on
-/// by themselves: four operations less.
+/// 2^z = 2^floor(z) 2^(z - floor(z)). The instructions saturate and propagate
+/// NaN, which saves four operations.
 Value exp2Avx512(const Formula &f, Value z, OpBuilder &builder) {
   constexpr int32_t kFloor = 0x9, kCurrentRounding = 4;
   Value zero = f.constant(0);
@@ -207,9 +207,9 @@ Value exp(const Formula &f, Value x) {
   return f.mul(fraction, scale.power);
 }
 
-/// The same in f64, by the Taylor polynomial, whose next term is 4e-18 at the
-/// ends: schedules and bias corrections are computed in f64, and a GPU has no
-/// library.
+/// The same in f64, by a Taylor polynomial whose next term is 4e-18 at the
+/// ends. Schedules and bias corrections are computed in f64, and a GPU has no
+/// math library.
 Value exp64(const Formula &f, Value x) {
   constexpr double kToInteger64 = 0x1.8p52 + 1022;
   x = f.clamp(x, -708.0, 710.0);
@@ -226,7 +226,8 @@ Value exp64(const Formula &f, Value x) {
 
 /// log of f64: the exponent times log 2, and 2 atanh((m - 1) / (m + 1)) of a
 /// mantissa m in [1/sqrt 2, sqrt 2] by its series, whose next term is 2e-18.
-/// Numbers below 2^-1022 count as that; of 0 it is -inf, below NaN.
+/// Positive numbers below 2^-1022 are treated as 2^-1022; log of 0 is -inf, and
+/// of negative numbers NaN.
 Value log64(const Formula &f, Value x) {
   constexpr int64_t kMantissa = (int64_t(1) << 52) - 1;
   constexpr int64_t kOne = int64_t(1023) << 52;
@@ -288,7 +289,7 @@ Value erf(const Formula &f, Value x) {
 }
 
 /// The standard normal distribution function, 1/2 + x P(x^2) / Q(x^2): three
-/// multiplications less than by way of erf. At the bound the quotient rounds to
+/// multiplications fewer than through erf. At the bound the quotient rounds to
 /// exactly 1/2.
 Value normalCdf(const Formula &f, Value x) {
   x = f.clamp(x, -5.49f, 5.49f);
@@ -325,8 +326,8 @@ Value tanh(const Formula &f, Value x) {
   return f.withSignOf(x, f.div(grown, f.add(grown, f.constant(2))));
 }
 
-/// atan(x) by a polynomial up to tan(pi/8), and by the angle to pi/4 or pi/2
-/// beyond.
+/// atan(x) by a polynomial up to tan(pi/8), and beyond by the difference to
+/// pi/4 or pi/2.
 Value atan(const Formula &f, Value x) {
   Value magnitude = f.magnitude(x), one = f.constant(1);
   Value isSteep = f.isAbove(magnitude, 1 + M_SQRT2);
@@ -347,15 +348,15 @@ Value atan(const Formula &f, Value x) {
   return f.withSignOf(x, angle);
 }
 
-/// An angle in quarters of a turn and what is left of it, about [-pi/4, pi/4].
+/// An angle as a number of quarter turns and a rest, in about [-pi/4, pi/4].
 struct Quarters {
-  Value isOdd, isNegative; ///< Number of quarters, and its half.
+  Value isOdd, isNegative; ///< Whether the quarters, and half of them, are odd.
   Value rest;
 };
 
-/// Takes `first` quarters more than `angle`, of f64, has. With pi/2 in two
-/// parts: an f32 has no bits to lose, and comes within 2^-30 of multiples of
-/// pi/2. Beyond 1e12 the rest loses digits.
+/// Splits `angle`, of f64, into quarters and adds `first` quarters. pi/2 is
+/// subtracted in two parts, because angles from an f32 can be within 2^-30 of a
+/// multiple of pi/2. Beyond 1e12 the rest loses digits.
 Quarters quartersOf(OpBuilder &builder, Location loc, Value angle, double first,
                     MathTarget target) {
   Formula f(builder, loc, angle.getType(), target);
@@ -363,7 +364,7 @@ Quarters quartersOf(OpBuilder &builder, Location loc, Value angle, double first,
       math::RoundEvenOp::create(builder, loc, f.mul(angle, f.constant(M_2_PI)));
   Value rest = f.fma(count, f.constant(-0x1.921fb54442d18p0), angle);
   rest = f.fma(count, f.constant(-0x1.1a62633145c07p-54), rest);
-  // Modulo 4 and 2 in f64, in which whole numbers are exact.
+  // Modulo 4 and 2 are computed in f64, in which whole numbers are exact.
   auto modulo = [&](Value n, double divisor) {
     Value times =
         math::FloorOp::create(builder, loc, f.mul(n, f.constant(1 / divisor)));
@@ -377,7 +378,7 @@ Quarters quartersOf(OpBuilder &builder, Location loc, Value angle, double first,
   return {isAtLeast(modulo(quarter, 2), 1), isAtLeast(quarter, 2), rest};
 }
 
-/// What the quarters make of the sine and the cosine of the rest.
+/// Selects the sine or cosine of the rest, with its sign, by the quarters.
 Value chooseQuarter(OpBuilder &builder, Location loc, const Quarters &q,
                     Value sine, Value cosine) {
   Value value = arith::SelectOp::create(builder, loc, q.isOdd, cosine, sine);
@@ -438,7 +439,7 @@ struct Sine : OpRewritePattern<Op> {
   const MathTarget target;
 };
 
-/// The other operand, if one of a commutative op's is the constant.
+/// The other operand of a commutative op, if one operand is `constant`.
 Value operandBeside(Operation *op, double constant) {
   for (unsigned i = 0; i < 2; ++i) {
     FloatAttr value;
@@ -511,7 +512,7 @@ struct Exp2Avx512 : OpRewritePattern<math::Exp2Op> {
   }
 };
 
-/// GPUs have an instruction, of the same accuracy.
+/// GPUs have an exp2 instruction of the same accuracy.
 struct Exp2Nvptx : OpRewritePattern<math::Exp2Op> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -542,7 +543,7 @@ void mpc::populateDoubleMathPatterns(RewritePatternSet &patterns) {
 
 void mpc::populateApproximateMathPatterns(RewritePatternSet &patterns,
                                           MathTarget target) {
-  // Before the library's patterns for the same ops.
+  // These have a higher benefit than MLIR's patterns for the same ops.
   patterns.add<Approximate<math::ExpOp, exp>, Approximate<math::Exp2Op, exp2>,
                Approximate<math::ErfOp, erf>, Approximate<math::TanhOp, tanh>,
                Approximate<math::AtanOp, atan>, Sine<math::SinOp, 0>,

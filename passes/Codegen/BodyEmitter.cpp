@@ -22,7 +22,7 @@ SmallVector<Value> BodyEmitter::emit(ValueRange inputs) {
   home = builder.getInsertionBlock();
   for (auto [argument, input] : llvm::zip(body->getArguments(), inputs)) {
     values.map(argument, input);
-    // What the row has once comes repeated.
+    // Values of the whole row arrive broadcast; use the scalar.
     if (!reads)
       continue;
     if (auto repeated = input.getDefiningOp<vector::BroadcastOp>())
@@ -49,7 +49,7 @@ Value BodyEmitter::constantOf(arith::ConstantOp op, unsigned count) {
 
 void BodyEmitter::setSteps(Value value, Steps steps) { stepsOf[value] = steps; }
 
-/// How `value` moves with the lanes, where that is known.
+/// How `value` changes with the lanes, if known.
 std::optional<Steps> BodyEmitter::steps(Value value) {
   if (!reads)
     return std::nullopt;
@@ -64,7 +64,7 @@ std::optional<Steps> BodyEmitter::steps(Value value) {
   return std::nullopt;
 }
 
-/// What the lanes have.
+/// The vector of the values of all lanes.
 Value BodyEmitter::spread(Steps steps) {
   Location loc = op.getLoc();
   Value all = broadcastLanes(builder, loc, steps.first, lanes);
@@ -105,7 +105,7 @@ void BodyEmitter::emitOps(Block &block) {
 
 void BodyEmitter::emitOp(Operation &inner) {
   if (isa<arith::ConstantOp>(inner))
-    return; // Made where it is used.
+    return; // Emitted where it is used.
   if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
     if (reads)
       setSteps(index, source.indexSteps(index.getDim()));
@@ -139,7 +139,8 @@ void BodyEmitter::emitPlain(Operation &inner) {
     values.map(from, to);
 }
 
-/// A cast of a scalar or a vector; nothing where index is i64 already.
+/// Casts a scalar or a vector; a no-op if the value, with index as i64, already
+/// has the type.
 static Value castIndex(OpBuilder &builder, Operation &inner, Value value,
                        Type to) {
   unsigned from = getElementTypeOrSelf(value.getType()).getIntOrFloatBitWidth();
@@ -154,7 +155,8 @@ static Value castIndex(OpBuilder &builder, Operation &inner, Value value,
 }
 
 void BodyEmitter::emitIndexCast(Operation &inner) {
-  // In the type it is cast to from the start: fewer bits, more lanes.
+  // Create the index directly in the type it is cast to: fewer bits, more
+  // lanes.
   Value operand = inner.getOperand(0), result = inner.getResult(0);
   auto index = operand.getDefiningOp<linalg::IndexOp>();
   if (index && !values.contains(index) && !reads) {
@@ -165,8 +167,8 @@ void BodyEmitter::emitIndexCast(Operation &inner) {
                                vectorType(result.getType(), lanes)));
 }
 
-/// Emits integer arithmetic that keeps steps, and any arithmetic on what the
-/// lanes share, on scalars.
+/// Emits scalar code for integer arithmetic that keeps constant steps, and for
+/// any arithmetic on values that the lanes share.
 bool BodyEmitter::emitInSteps(Operation &inner) {
   if (!isa<arith::ArithDialect>(inner.getDialect()) ||
       inner.getNumResults() != 1)
@@ -241,7 +243,7 @@ void BodyEmitter::emitRead(tensor::ExtractOp read) {
   if (!place.steps->first)
     place.steps->first = number(0, 0);
   if (place.offsets) {
-    // Together they are no steps any more.
+    // The sum has no constant step any more.
     place.offsets = arith::AddIOp::create(builder, loc, place.offsets,
                                           spread(*place.steps));
     place.steps.reset();
@@ -249,7 +251,7 @@ void BodyEmitter::emitRead(tensor::ExtractOp read) {
   values.map(read.getResult(), source.read(place));
 }
 
-/// Lanes go through a loop together: their bounds are one.
+/// Lanes run a loop together: its bounds are the same for all of them.
 void BodyEmitter::emitFor(scf::ForOp loop) {
   Location loc = loop.getLoc();
   SmallVector<Value> inits;
@@ -281,7 +283,7 @@ void BodyEmitter::emitFor(scf::ForOp loop) {
     values.map(from, to);
 }
 
-/// A branch where the lanes share the condition.
+/// Emits a branch, for a condition that the lanes share.
 void BodyEmitter::emitBranch(scf::IfOp choice, Value condition) {
   Location loc = choice.getLoc();
   SmallVector<Type> types;
@@ -304,7 +306,8 @@ void BodyEmitter::emitBranch(scf::IfOp choice, Value condition) {
     values.map(from, to);
 }
 
-/// Both sides, each reading in its own lanes, where they do not.
+/// If the condition differs between lanes, emits both sides, each reading only
+/// in its own lanes.
 void BodyEmitter::emitIf(scf::IfOp choice) {
   std::optional<Steps> shared = steps(choice.getCondition());
   if (shared)

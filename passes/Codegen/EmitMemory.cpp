@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Types that LLVM has no memory of, and that bytes hold.
+/// Types without an LLVM memory type, which are stored as bytes.
 static bool isByte(Type type) {
   return type.isInteger(1) || isa<Float8E4M3FNType, Float8E5M2Type>(type);
 }
@@ -46,7 +46,7 @@ Value Emitter::rowPointer(const KernelAccess &access, const Position &at) {
                              ValueRange{element});
 }
 
-/// Addresses of lanes that do not lie side by side.
+/// Addresses of lanes that are not contiguous.
 Value Emitter::gather(const KernelAccess &access, const Position &at,
                       Value pointer) {
   Type element = storageType(access.elementType);
@@ -70,8 +70,8 @@ static Value allLanes(OpBuilder &builder, Location loc, unsigned lanes) {
   return constantLanes(builder, loc, builder.getBoolAttr(true), lanes);
 }
 
-/// Whether one lane exists, the first. A masked store of it alone must not be
-/// left to LLVM 22: of a value that was narrowed it writes the wide one.
+/// Whether only the first lane exists. Such a masked store must not be left to
+/// LLVM 22, which stores the unnarrowed value if the value was narrowed before.
 static bool isFirstLane(Value mask) {
   DenseElementsAttr lanes;
   return matchPattern(mask, m_Constant(&lanes)) &&
@@ -124,8 +124,8 @@ Value Emitter::load(const KernelAccess &access, const Position &at) {
   return fromStorage(access.elementType, value);
 }
 
-/// Elements at computed places: one that all lanes share, neighbours, or a
-/// gather.
+/// Loads elements at computed places: one element that all lanes share,
+/// contiguous elements, or a gather.
 Value Emitter::loadComputed(const ComputedPlace &place, const Position &at) {
   Type stored = getElementTypeOrSelf(place.tensor.getType());
   Type element = storageType(stored);
@@ -181,7 +181,7 @@ Value Emitter::loadComputed(const ComputedPlace &place, const Position &at) {
                                           ValueRange{none}, bytes));
 }
 
-/// One element, as it is stored.
+/// Loads one element in its storage type.
 Value Emitter::loadScalar(const KernelAccess &access, const Position &at) {
   accesses.load(operandOf.at(access.root), access);
   Type element = storageType(access.elementType);
@@ -194,7 +194,8 @@ Value Emitter::loadScalar(const KernelAccess &access, const Position &at) {
                               storageBytes(element));
 }
 
-/// Stored elements as bodies use them: booleans are bytes in memory.
+/// Converts stored elements to the type that bodies use: booleans are bytes in
+/// memory.
 Value Emitter::fromStorage(Type elementType, Value value) {
   if (!isByte(elementType))
     return value;
@@ -266,7 +267,7 @@ void Emitter::loadRowScalars(const Position &at) {
   }
 }
 
-/// All outputs of `nodes` that lie in memory.
+/// Computes all outputs of `nodes` that are stored to memory.
 Emitter::Stores Emitter::makeOutputs(ArrayRef<unsigned> nodes,
                                      const Position &at) {
   Stores values;
@@ -281,8 +282,8 @@ Emitter::Stores Emitter::makeOutputs(ArrayRef<unsigned> nodes,
   return values;
 }
 
-/// Makes all outputs of `nodes`, then writes them: an output may lie where an
-/// input did.
+/// Computes all outputs of `nodes` before storing any: an output may share the
+/// memory of an input.
 void Emitter::storeOutputs(ArrayRef<unsigned> nodes, const Position &at) {
   for (auto [output, value] : makeOutputs(nodes, at))
     store(*output, at, value);

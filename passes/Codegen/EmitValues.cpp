@@ -63,7 +63,7 @@ Value Emitter::indexValue(const KernelNode &node, unsigned dim,
   return arith::AddIOp::create(builder, loc, all, lanes);
 }
 
-/// The body of `node` at a position.
+/// Emits the body of `node` at a position.
 SmallVector<Value> Emitter::body(const KernelNode &node, ValueRange inputs,
                                  const Position &at) {
   struct Source : BodySource {
@@ -95,7 +95,7 @@ Value Emitter::inputValue(const KernelAccess &input, const Position &at) {
   if (found == producers.end()) {
     if (at.lanes == 0)
       return load(input, at);
-    // Once per position: a state may be overwritten at this very place.
+    // Load only once per position: a state may be overwritten at this place.
     Value &value = loaded[keyOf(input)];
     if (!value)
       value = load(input, at);
@@ -114,7 +114,7 @@ Value Emitter::inputValue(const KernelAccess &input, const Position &at) {
                         at.lanes);
 }
 
-/// A value that the row has once.
+/// A value that is a scalar per row.
 Value Emitter::rowValue(NodeResult which, const Position &at) {
   auto found = rowScalars.find(which);
   if (found != rowScalars.end())
@@ -130,7 +130,8 @@ Value Emitter::rowValue(NodeResult which, const Position &at) {
   return rowScalars.at(which);
 }
 
-/// A value at columns; of a reduction, what it adds up.
+/// A value at the columns of a position; for a reduction, the value that it
+/// adds up.
 Value Emitter::evaluate(NodeResult which, const Position &at) {
   auto found = made.find(which);
   if (found != made.end())
@@ -152,9 +153,9 @@ Value Emitter::evaluate(NodeResult which, const Position &at) {
   return made.at(which);
 }
 
-/// If all that `node` adds up is select(column == j, value, 0), with j the same
-/// for the row (what a label picks): the column j, or 0 if there is none. Null
-/// for other sums.
+/// If `node` sums select(column == j, value, 0), where j is the same for the
+/// whole row (picking by a label), returns the column j, or 0 if there is no
+/// such column. Null for other sums.
 Value Emitter::pickedColumn(const KernelNode &node, const Position &at) {
   linalg::GenericOp op = node.op;
   CombinerInfo combiner = findCombiner(op);
@@ -174,7 +175,7 @@ Value Emitter::pickedColumn(const KernelNode &node, const Position &at) {
   if (columnStride(strides) != 1 ||
       llvm::any_of(strides.drop_back(), [](int64_t s) { return s != 0; }))
     return nullptr;
-  // j: an input of the row, perhaps of more bits.
+  // j: an input that is a scalar of the row, perhaps truncated.
   Value source = compare.getRhs();
   if (auto narrowed = source.getDefiningOp<arith::TruncIOp>())
     source = narrowed.getIn();

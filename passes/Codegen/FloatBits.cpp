@@ -1,9 +1,9 @@
 //===- FloatBits.cpp - Narrow floats as integers --------------------------===//
 //
-// LLVM has no vectors of bf16 on a CPU without instructions for them: whatever
-// touches one, a select or a masked store, becomes code for single elements, at
-// a fifth of the speed. FP8 it does not have at all. Vectors of integers are
-// there on every target.
+// LLVM scalarizes vectors of bf16 on a CPU without bf16 instructions: even a
+// select or a masked store becomes code for single elements, at a fifth of the
+// speed. It has no FP8 operations at all. Vectors of integers work on every
+// target.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ static Type typeLike(Type type, Type element) {
   return vector ? Type(vector.clone(element)) : element;
 }
 
-/// Whether elements are floats of 16 bit.
+/// Whether elements are 16-bit floats.
 static bool isLow(Type type) {
   Type element = getElementTypeOrSelf(type);
   return element.isBF16() || element.isF16();
@@ -40,8 +40,8 @@ static Type bitsType(Type type, unsigned width) {
 
 namespace {
 
-/// Builds operations on values in f32, scalars or vectors, and on their bits as
-/// integers of 32 bit.
+/// Builds operations on f32 scalars or vectors, and on their bits as 32-bit
+/// integers.
 class Bits {
 public:
   Bits(OpBuilder &builder, Location loc, Type like)
@@ -95,7 +95,8 @@ public:
   Value choose(Value condition, Value yes, Value no) {
     return arith::SelectOp::create(builder, loc, condition, yes, no);
   }
-  /// What is rounded to nearest even once the last `by` bits are shifted out.
+  /// Adds a bias to `bits` so that shifting out the last `by` bits rounds to
+  /// nearest even.
   Value rounded(Value bits, unsigned by) {
     Value odd = masked(right(bits, by), 1);
     return sum(bits, add(odd, (1 << (by - 1)) - 1));
@@ -118,7 +119,8 @@ struct Bf16Format {
 
   static bool is(Type type) { return getElementTypeOrSelf(type).isBF16(); }
 
-  /// NaN stays NaN, quiet: adding could carry its payload into infinity.
+  /// NaN becomes a quiet NaN; otherwise the addition could carry its payload
+  /// into infinity.
   static Value round(Bits &b, Value value, Type) {
     Value bits = b.ofFloat(value);
     Value quiet = b.joined(bits, b.number(0x400000));
@@ -137,7 +139,7 @@ struct Bf16Format {
 // FP8
 //===----------------------------------------------------------------------===//
 
-/// f8E4M3FN, which has NaN where infinity would be, and f8E5M2.
+/// f8E4M3FN, which has NaN in place of infinity, or f8E5M2.
 struct Fp8Format {
   static constexpr unsigned kWidth = 8;
 
@@ -152,8 +154,9 @@ struct Fp8Format {
     beyond = hasInfinity ? 0x7c : 0x7f;
   }
 
-  /// Subnormal numbers are multiples of one unit: adding the f32 whose last bit
-  /// that is rounds to them, and leaves their code in the last bits of the sum.
+  /// Subnormal numbers are multiples of one unit. Adding the f32 whose last bit
+  /// has the value of this unit rounds to a multiple and leaves the code in the
+  /// last bits of the sum.
   static Value round(Bits &b, Value value, Type type) {
     const Fp8Format format(type);
     const auto [dropped, leastNormal] = format.fromF32();
@@ -173,8 +176,7 @@ struct Fp8Format {
     return b.narrowed(code, kWidth);
   }
 
-  /// The leading one of a subnormal number, which is implicit in an f32, is
-  /// taken out again.
+  /// For a subnormal number, subtracts the leading one that an f32 implies.
   static Value widen(Bits &b, Value bits, Type type) {
     const Fp8Format format(type);
     const auto [dropped, leastNormal] = format.fromF32();
@@ -187,7 +189,7 @@ struct Fp8Format {
                                         b.toFloat(b.number(leastNormal)));
     Value size = b.choose(b.isBelow(code, 1 << format.mantissa),
                           b.ofFloat(small), normal);
-    // Infinity has no mantissa; all else from there on is NaN.
+    // Infinity has a zero mantissa; all larger codes are NaN.
     Value special = b.joined(fields, b.number(0x7f800000));
     if (format.beyond == 0x7f)
       special = b.number(0x7fc00000);
@@ -197,8 +199,8 @@ struct Fp8Format {
   }
 
 private:
-  /// Bits of an f32 fraction that it has not, and the least of its normal
-  /// numbers as bits of an f32.
+  /// The number of f32 fraction bits that the format lacks, and its smallest
+  /// normal number as the bits of an f32.
   std::pair<unsigned, int64_t> fromF32() const {
     return {23 - mantissa, int64_t{rebias + 1} << 23};
   }
@@ -212,7 +214,7 @@ private:
 // FP8 by an instruction
 //===----------------------------------------------------------------------===//
 
-/// The number that all lanes of a constant have.
+/// The value of a splat constant.
 static std::optional<double> splatOf(Value value) {
   Attribute attr;
   if (!matchPattern(value, m_Constant(&attr)))
@@ -239,8 +241,8 @@ static bool isClamped(Value value, FloatType format) {
   return most && least && *most <= largest && *least >= -largest;
 }
 
-/// Whether `value` is NaN or lies between the largest numbers of `format`, as
-/// what amp.quantize rounds does: a clamped number plus zero or NaN.
+/// Whether `value` is NaN or in the finite range of `format`, like the values
+/// that amp.quantize rounds: a clamped number plus zero or NaN.
 static bool isBounded(Value value, FloatType format) {
   auto sum = value.getDefiningOp<arith::AddFOp>();
   auto gone =
@@ -291,13 +293,13 @@ template <typename Format> static void retype(Value value) {
     value.setType(bitsType(value.getType(), Format::kWidth));
 }
 
-/// What rounds to a type otherwise than its format does; null if nothing.
+/// Overrides the rounding of a format; returns null to use the format's own.
 using OwnRounding =
     llvm::function_ref<Value(OpBuilder &, arith::TruncFOp, Type)>;
 
 template <typename Format>
 static void keepAsBits(func::FuncOp kernel, OwnRounding own) {
-  // With the types that will be gone when their operations are replaced.
+  // Record the types now, because the values are retyped below.
   SmallVector<std::pair<Operation *, Type>> conversions;
   kernel.walk([&](Operation *op) {
     if (auto widening = dyn_cast<arith::ExtFOp>(op))
@@ -324,7 +326,7 @@ static void keepAsBits(func::FuncOp kernel, OwnRounding own) {
     builder.setInsertionPoint(op);
     Bits bits(builder, op->getLoc(), type);
     Value operand = op->getOperand(0), result;
-    // Two roundings in a row were folded into one.
+    // Two consecutive roundings had been folded into one.
     if (isa<arith::TruncFOp>(op) && isLow(operand.getType()))
       operand = arith::ExtFOp::create(
           builder, op->getLoc(),
@@ -338,7 +340,7 @@ static void keepAsBits(func::FuncOp kernel, OwnRounding own) {
     op->getResult(0).replaceAllUsesWith(result);
     op->erase();
   }
-  // Casts of bytes that were loaded as such.
+  // Remove bitcasts of values that are now loaded as bytes.
   kernel.walk([](arith::BitcastOp op) {
     if (op.getIn().getType() != op.getType())
       return;

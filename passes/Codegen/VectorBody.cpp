@@ -53,7 +53,7 @@ CombinerInfo mpc::findCombiner(linalg::GenericOp op) {
                     ? combiner->getOperand(1)
                     : combiner->getOperand(0);
   TypedAttr identity = arith::getNeutralElement(combiner).value_or(TypedAttr());
-  // Not NaN, which the operation has too.
+  // -inf instead of NaN, the neutral element that MLIR gives for maxnumf.
   if (auto type = dyn_cast<FloatType>(added.getType()))
     if (isa<arith::MaxNumFOp>(combiner))
       identity = FloatAttr::get(
@@ -63,13 +63,13 @@ CombinerInfo mpc::findCombiner(linalg::GenericOp op) {
 
 Value mpc::combine(OpBuilder &builder, Location loc, const CombinerInfo &info,
                    Value total, Value value) {
-  // A total is never NaN, so that a comparison does: one instruction on x86.
+  // A total is never NaN, so a comparison suffices: one instruction on x86.
   if (isa<arith::MaxNumFOp>(info.op)) {
     Value larger = arith::CmpFOp::create(
         builder, loc, arith::CmpFPredicate::OGT, value, total);
     return arith::SelectOp::create(builder, loc, larger, value, total);
   }
-  // Adding a value or zero is adding in some lanes only.
+  // Adding select(c, value, 0) becomes an add in some lanes only.
   auto select = value.getDefiningOp<arith::SelectOp>();
   if (isa<arith::AddFOp>(info.op) && select &&
       matchPattern(select.getFalseValue(), m_AnyZeroFloat())) {

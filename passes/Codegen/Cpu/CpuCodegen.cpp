@@ -13,7 +13,7 @@ using namespace mpc;
 static void addPasses(OpPassManager &manager,
                       llvm::ArrayRef<std::string> features) {
   manager.addPass(createEmitKernelsPass());
-  // Addresses that several operands share.
+  // Merges address computations that several operands share.
   manager.addPass(createCSEPass());
   manager.addPass(createLowerKernelsPass({llvm::join(features, ",")}));
 }

@@ -64,8 +64,8 @@ void CpuEmitter::emitRows() {
   });
 }
 
-/// One strip: `vectors` whole vectors of columns from `first` on and, if `tail`
-/// is not 0, one with that many lanes.
+/// Emits one strip: `whole` full vectors of columns from `first` on and, if
+/// `tail` is not 0, one more with that many lanes.
 void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
                            unsigned tail) {
   accesses.beginItem();
@@ -94,7 +94,7 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
       totals.push_back(constantLanes(builder, loc, combiners.back().identity,
                                      schedule.lanes));
   }
-  // The sums of rows [first, end), onto `begin`.
+  // Adds the rows [first, end) to `begin`.
   auto sumRows = [&](Value first, Value end,
                      ValueRange begin) -> SmallVector<Value> {
     accesses.beginWalk();
@@ -126,7 +126,7 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
   if (rows <= 2 * kBlockOfRows || llvm::none_of(combiners, needsBlocks)) {
     sumsOfRows = sumRows(i64(0), i64(rows), totals);
   } else {
-    // Blocks of rows, each from nothing.
+    // Sums each block of rows separately, starting from the identity.
     SmallVector<Value> wide;
     for (const CombinerInfo &combiner : combiners)
       wide.append(
@@ -155,7 +155,7 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
     newPosition();
     Position at = place;
     at.row.assign(outer.begin(), outer.end());
-    // Column ops do not move with the row: any index will do.
+    // Column ops do not depend on the row, so any row index will do.
     at.row.append(domain.columnBegin - domain.rowBegin, i64(0));
     for (auto [s, sum] : llvm::enumerate(sums)) {
       columnSums[sum] = sumsOfRows[s * places.size() + p];
@@ -171,7 +171,8 @@ void CpuEmitter::emitColumns() {
   int64_t width = schedule.stripVectors * schedule.lanes;
   int64_t columns = domain.columns();
   int64_t strips = llvm::divideCeil(columns, width);
-  int64_t rest = columns - (strips - 1) * width; // Columns of the last strip.
+  int64_t rest =
+      columns - (strips - 1) * width; // Number of columns in the last strip.
   loop(entry->getArgument(1), entry->getArgument(2), [&](Value item) {
     Value outer = item, strip = i64(0);
     if (strips > 1) {
@@ -207,7 +208,7 @@ void CpuEmitter::run() {
   Block *body = &func.getBody().front();
   auto returned = cast<func::ReturnOp>(body->getTerminator());
 
-  // The new entry goes in front of the old body, which goes at the end.
+  // The new entry block precedes the old body, which is erased at the end.
   entry = new Block();
   func.getBody().push_front(entry);
   entry->addArguments({pointer, builder.getI64Type(), builder.getI64Type()},

@@ -1,7 +1,8 @@
 //===- CpuOuter.cpp - Rows of a kernel on a CPU, and sums down them -------===//
 //
-// The walk of kernels that sum along rows and down them. Sums down the rows
-// stay in memory: a row of numbers for each op, or one number.
+// The walk of kernels that have sums both along and down the rows. Sums down
+// the rows stay in memory: one number per column for each op, or a single
+// number.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +56,7 @@ void CpuEmitter::clearSums(const Position &at) {
   });
 }
 
-/// Ends a block of rows.
+/// Ends a block of rows: adds its sums to the totals.
 void CpuEmitter::addSumsToTotals(const Position &at) {
   eachSum(at, [&](unsigned node, const CombinerInfo &info, Value column,
                   unsigned lanes) {
@@ -77,7 +78,7 @@ void CpuEmitter::addSumsToTotals(const Position &at) {
   });
 }
 
-/// What the rows have come to.
+/// The final sum over all rows.
 Value CpuEmitter::finishedSum(unsigned node, Value column, unsigned lanes) {
   auto load = [&](Value buffer, Type element) -> Value {
     return LLVM::LoadOp::create(builder, loc, vectorType(element, lanes),
@@ -91,7 +92,7 @@ Value CpuEmitter::finishedSum(unsigned node, Value column, unsigned lanes) {
               domain.nodes[node].outputs[0].elementType);
 }
 
-/// What is made of the sums down the rows.
+/// Computes and stores the values that depend on the sums down the rows.
 void CpuEmitter::finishOuter(const Position &at) {
   rowScalars.clear();
   accesses.beginWalk();

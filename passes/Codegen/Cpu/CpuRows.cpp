@@ -11,7 +11,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Memory for `count` elements, taken once per call of the kernel.
+/// Stack memory for `count` elements, allocated once per call of the kernel.
 Value CpuEmitter::stackBuffer(Type element, int64_t count) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(entry);
@@ -27,11 +27,11 @@ bool CpuEmitter::isExpensive(const KernelNode &node) const {
   });
 }
 
-/// Bytes of all rows that wait on the stack: a quarter of what threads of
-/// OpenMP have of it at least, 2 MiB.
+/// Limit of the bytes kept on the stack: a quarter of the smallest stack of
+/// OpenMP threads, 2 MiB.
 static constexpr int64_t kMaxKeptBytes = 512 * 1024;
 
-/// Decides which values wait on the stack for a later phase.
+/// Decides which values are kept on the stack for a later phase.
 void CpuEmitter::findKept() {
   unsigned count = domain.nodes.size();
   int64_t padded = llvm::alignTo(domain.columns(), schedule.lanes);
@@ -41,7 +41,7 @@ void CpuEmitter::findKept() {
     return padded * storageBytes(element);
   };
   keptIn.assign(count, ~0u);
-  // Which phases ask for each op: those of the sums and stores that need it.
+  // Which phases need each op: those of the sums and stores that depend on it.
   SmallVector<SmallVector<bool>> asked(count, SmallVector<bool>(phases, false));
   for (unsigned i = count; i-- > 0;) {
     const KernelNode &node = domain.nodes[i];
@@ -77,11 +77,11 @@ void CpuEmitter::findKept() {
           storageType(domain.nodes[i].outputs[0].elementType), padded);
 }
 
-/// Asks for the part of the next row that lies below `at`, the vector `which`
-/// of several in a turn of the loop. Rows are walked more than once; hardware
-/// that looks ahead sees the end of the row (often of a page) and the next one
-/// only when its first walk has begun. Several inputs are shared out among the
-/// walks: `turn` 0 is the last one.
+/// Prefetches the part of the next row below `at`, which is vector `which` of
+/// an iteration. Rows are walked more than once, so the hardware prefetcher
+/// stops at the end of the row (often of a page) and continues only after the
+/// first walk of the next row has begun. Several inputs are distributed over
+/// the walks: `turn` 0 is the last walk.
 void CpuEmitter::prefetchNextRow(const Position &at, unsigned which,
                                  unsigned turn) {
   constexpr unsigned kCacheLine = 64;
@@ -107,10 +107,10 @@ void CpuEmitter::prefetchNextRow(const Position &at, unsigned which,
     }
 }
 
-/// Emits `body` for `count` columns from `begin` (null: 0) on: a loop over
-/// `unroll` vectors at a time, the rest unrolled, the last one masked. `body`
-/// gets the number of the vector modulo `unroll`; `carried` are values that it
-/// replaces.
+/// Emits `body` for `count` columns from `first` (null: 0) on: a loop over
+/// `unroll` vectors at a time, then the remaining vectors unrolled, the last
+/// one masked. `body` gets the number of the vector modulo `unroll`; `carried`
+/// are the loop-carried values, which it replaces.
 void CpuEmitter::vectors(int64_t count, Position at, unsigned unroll,
                          SmallVectorImpl<Value> &carried, EachVector body,
                          Value begin) {
@@ -151,8 +151,8 @@ void CpuEmitter::vectors(int64_t count, Position at, unsigned unroll,
   newPosition();
 }
 
-/// Columns of a row that are added up in f32 before they go to a total in f64:
-/// 32 terms for each of four vectors of 16 lanes.
+/// Number of columns that are added up in f32 before the sum is added to an f64
+/// total: 32 terms for each of four vectors of 16 lanes.
 static constexpr int64_t kBlockOfColumns = 2048;
 
 /// Emits `body` for all columns of a row, which adds vectors to `carried`,
@@ -174,7 +174,7 @@ void CpuEmitter::sumOverRow(ArrayRef<unsigned> sums,
                       joinInPairs(builder, loc, combiners[s], partsOf(s)));
     return;
   }
-  // One vector for each sum.
+  // One vector for each sum's total.
   SmallVector<Value> totals;
   for (const CombinerInfo &combiner : combiners)
     totals.push_back(
@@ -207,7 +207,8 @@ void CpuEmitter::sumOverRow(ArrayRef<unsigned> sums,
   }
 }
 
-/// One walk over the columns of a row: sums of this phase, stores, kept values.
+/// Emits one walk over the columns of a row: the sums of this phase, stores,
+/// kept values.
 void CpuEmitter::emitPhase(unsigned phase, Position at) {
   SmallVector<unsigned> sums, stores, kept, columnAdds;
   for (auto [i, node] : llvm::enumerate(domain.nodes)) {
@@ -219,7 +220,7 @@ void CpuEmitter::emitPhase(unsigned phase, Position at) {
       continue;
     if (node.reduction == KernelReduction::Columns) {
       if (Value column = pickedColumn(node, at)) {
-        // One column decides: no need to walk to it.
+        // A single column gives the sum: read it directly instead of walking.
         newPosition();
         Position here = at;
         here.lanes = 1;
@@ -251,7 +252,7 @@ void CpuEmitter::emitPhase(unsigned phase, Position at) {
       [&](const Position &here, unsigned which) {
         if (phases > 1 && !here.mask)
           prefetchNextRow(here, which, phases - 1 - phase);
-        // What an earlier phase kept.
+        // Load the values that an earlier phase kept.
         for (auto [node, buffer] : keptBuffers) {
           if (keptIn[node] >= phase)
             continue;
@@ -300,7 +301,7 @@ void CpuEmitter::emitPhase(unsigned phase, Position at) {
       });
 }
 
-/// All phases of one row, then its scalars.
+/// Emits all phases of one row, then its scalars.
 void CpuEmitter::emitRow(Position at) {
   rowScalars.clear();
   accesses.beginWalk();

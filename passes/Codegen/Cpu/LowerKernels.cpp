@@ -67,11 +67,11 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
     ConvertVectorToLLVMPassOptions vectorOptions;
     vectorOptions.reassociateFPReductions = true;
     lower.addPass(createConvertVectorToLLVMPass(vectorOptions));
-    // What has an instruction or an intrinsic first: libm takes the rest, one
-    // element at a time, and would take fma and sqrt too.
+    // First the ops with an instruction or an intrinsic: the libm conversion
+    // would also replace fma and sqrt by calls, one element at a time.
     lower.addPass(createConvertMathToLLVMPass());
     lower.addPass(createConvertMathToLibmPass());
-    // The extracts and inserts around those calls.
+    // Lowers the extracts and inserts around those calls.
     lower.addPass(createConvertVectorToLLVMPass(vectorOptions));
     lower.addPass(createArithToLLVMConversionPass());
     lower.addPass(createConvertControlFlowToLLVMPass());
@@ -82,7 +82,7 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
   }
 
 private:
-  /// Makes polynomials of functions.
+  /// Replaces math functions by polynomials.
   LogicalResult approximate(MathTarget target) {
     RewritePatternSet composed(&getContext());
     populateComposedMathPatterns(composed, target);

@@ -14,7 +14,7 @@ using namespace mpc;
 static void addPasses(OpPassManager &manager,
                       llvm::ArrayRef<std::string> features) {
   manager.addPass(createEmitGpuKernelsPass());
-  // Addresses that several operands share.
+  // Merges address computations that several operands share.
   manager.addPass(createCSEPass());
   manager.addPass(createLowerGpuKernelsPass(
       {llvm::is_contained(features, kSimulatedFeature),

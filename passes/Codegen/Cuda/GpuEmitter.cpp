@@ -12,12 +12,12 @@
 using namespace mlir;
 using namespace mpc;
 
-/// A thread for each vector.
+/// One thread for each vector.
 void GpuEmitter::emitFlat() {
   int64_t columns = domain.columns();
   int64_t vectors = llvm::divideCeil(columns, schedule.lanes);
   int64_t total = domain.outer() * domain.rows() * vectors;
-  // 32 bits where they hold it: divisions are dear.
+  // Use 32 bits if they suffice, because divisions are expensive.
   Value number;
   if (total + schedule.groupThreads <= UINT32_MAX) {
     Value first =
@@ -64,7 +64,7 @@ void GpuEmitter::run() {
   Block *body = &func.getBody().front();
   auto returned = cast<func::ReturnOp>(body->getTerminator());
 
-  // The new entry goes in front of the old body, which goes at the end.
+  // The new entry block precedes the old body, which is erased at the end.
   entry = new Block();
   func.getBody().push_front(entry);
   builder.setInsertionPointToStart(entry);

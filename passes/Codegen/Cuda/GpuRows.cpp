@@ -8,8 +8,8 @@
 using namespace mlir;
 using namespace mpc;
 
-/// The columns of vector number `vector` (i32) of a row; of the first vector
-/// if the row ends before.
+/// The columns of vector number `vector` (i32) of a row, or those of the first
+/// vector if the row ends before it.
 GpuEmitter::Slot GpuEmitter::slotAt(Value vector, bool mayEnd) {
   Slot slot;
   if (mayEnd) {
@@ -42,18 +42,20 @@ void GpuEmitter::makeSlots(Value strip) {
   held.resize(slots.size());
 }
 
-/// Goes on with what was made and loaded at a slot.
+/// Switches to the values computed and loaded at a slot.
 void GpuEmitter::enterSlot(unsigned slot) {
   std::swap(made, held[slot].first);
   std::swap(loaded, held[slot].second);
   accesses.beginPosition();
 }
 
-/// Turns of a thread that are added up in f32 before they go to a total in f64:
-/// the rounding errors of a sum grow with the number of its terms.
+/// Number of iterations of a thread that are added up in f32 before the sum is
+/// added to an f64 total: the rounding error of a sum grows with the number of
+/// its terms.
 static constexpr int64_t kBlockOfTurns = 16;
 
-/// A loop of so many turns that each add to `sums`, one for each combiner.
+/// Emits a loop of `turns` iterations that each add to `sums`, one for each
+/// combiner.
 void GpuEmitter::sumLoop(int64_t turns, ArrayRef<CombinerInfo> combiners,
                          SmallVectorImpl<Value> &sums, Turn body) {
   auto loopOf = [&](Value first, Value end) {
@@ -96,9 +98,9 @@ void GpuEmitter::sumLoop(int64_t turns, ArrayRef<CombinerInfo> combiners,
     sum = finishTotal(builder, loc, combiner, total);
 }
 
-/// Calls `visit` for every vector of the row that is this thread's: one after
-/// the other if they are held, else in a loop. `visit` gets the number of the
-/// slot and adds to `carried`, a sum for each combiner.
+/// Calls `visit` for every vector of the row that belongs to this thread:
+/// unrolled if they are held in registers, else in a loop. `visit` gets the
+/// number of the slot and adds to `carried`, one sum for each combiner.
 void GpuEmitter::eachVector(const Position &at,
                             ArrayRef<CombinerInfo> combiners,
                             SmallVectorImpl<Value> &carried, Visit visit) {
@@ -143,7 +145,7 @@ void GpuEmitter::storeIf(Value condition, const Stores &stores,
   });
 }
 
-/// Writes what a row has once: one thread of the group does.
+/// Stores the values that a row has once; one thread of the group does it.
 void GpuEmitter::storeOfGroup(ArrayRef<unsigned> nodes, const Position &at) {
   Stores stores = makeOutputs(nodes, at);
   if (stores.empty())
@@ -152,7 +154,7 @@ void GpuEmitter::storeOfGroup(ArrayRef<unsigned> nodes, const Position &at) {
   storeIf(both(first, rowExists), stores, at);
 }
 
-/// One walk over the columns of a row: sums of this phase and stores.
+/// Emits one walk over the columns of a row: the sums of this phase and stores.
 void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
   SmallVector<unsigned> sums, stores, columnAdds;
   for (auto [i, node] : llvm::enumerate(domain.nodes)) {
@@ -166,7 +168,7 @@ void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
           }))
         stores.push_back(i);
     } else if (Value column = pickedColumn(node, at)) {
-      // One column decides: every thread reads it.
+      // A single column gives the sum: every thread reads it.
       newPosition();
       Position here = at;
       here.lanes = 1;
@@ -216,7 +218,7 @@ void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
     rowScalars[{sum.node, 0}] = sum.value;
 }
 
-/// All phases of one row, then its scalars.
+/// Emits all phases of one row, then its scalars.
 void GpuEmitter::emitRow(const Position &at) {
   rowScalars.clear();
   newPosition();
@@ -250,7 +252,7 @@ void GpuEmitter::emitRow(const Position &at) {
   rowLoads.clear();
 }
 
-/// A group for each row.
+/// One group of threads for each row.
 void GpuEmitter::emitRows() {
   int64_t rows = domain.outer() * domain.rows();
   Value row = block;
@@ -269,8 +271,8 @@ void GpuEmitter::emitRows() {
   emitRow(at);
 }
 
-/// A block for each outer position, or for a strip of its columns: the groups
-/// take its rows in turn and join their sums at the end.
+/// One block for each outer position, or for a strip of its columns: its groups
+/// take the rows in turn and combine their sums at the end.
 void GpuEmitter::emitDown() {
   Value outer = block, strip;
   if (schedule.strips > 1) {
@@ -329,13 +331,13 @@ void GpuEmitter::emitDown() {
 
   Position at;
   at.row = outerIndex;
-  // What is left does not move with the row: any index will do.
+  // The remaining ops do not depend on the row, so any row index will do.
   at.row.append(domain.columnBegin - domain.rowBegin, i64(0));
   onlyIf(schedule.groups > 1 ? isZero(group) : Value(),
          [&] { finishDown(at); });
 }
 
-/// What needs the sums down the rows.
+/// Computes and stores the values that depend on the sums down the rows.
 void GpuEmitter::finishDown(const Position &at) {
   rowScalars.clear();
   accesses.beginWalk();

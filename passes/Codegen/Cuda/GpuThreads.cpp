@@ -18,7 +18,7 @@ Value GpuEmitter::isZero(Value number) {
                                zero);
 }
 
-/// Both conditions; a null one holds always.
+/// The conjunction of two conditions; null means true.
 Value GpuEmitter::both(Value lhs, Value rhs) {
   if (!lhs || !rhs)
     return lhs ? lhs : rhs;
@@ -40,7 +40,7 @@ void GpuEmitter::onlyIf(Value condition, llvm::function_ref<void()> body) {
   body();
 }
 
-/// The thread that runs, and its group.
+/// Computes the indices of the thread, its block and its group.
 void GpuEmitter::findThread() {
   thread = createThreadIndex(builder, loc);
   block = createBlockIndex(builder, loc);
@@ -55,7 +55,7 @@ void GpuEmitter::findThread() {
 
 void GpuEmitter::barrier() { createBarrier(builder, loc); }
 
-/// The value of the thread whose number differs in the bit `distance`.
+/// The value of the thread whose number differs only in the bit `distance`.
 Value GpuEmitter::shuffle(Value value, unsigned distance) {
   Type type = value.getType();
   unsigned width = type.getIntOrFloatBitWidth();
@@ -83,9 +83,9 @@ Value GpuEmitter::shuffle(Value value, unsigned distance) {
              : arith::BitcastOp::create(builder, loc, type, value).getResult();
 }
 
-/// Joins values of all threads of a group: shuffles in a warp, then shared
-/// memory, one part for each sum, behind one barrier for all of them. All
-/// threads get the results.
+/// Combines values of all threads of a group: by shuffles within a warp, then
+/// through shared memory, with a part for each sum and one barrier for all of
+/// them. All threads get the results.
 void GpuEmitter::overGroup(MutableArrayRef<RowSum> sums) {
   auto overLanes = [&](RowSum &sum, unsigned lanes) {
     for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
@@ -98,8 +98,9 @@ void GpuEmitter::overGroup(MutableArrayRef<RowSum> sums) {
   if (warps <= 1 || sums.empty())
     return;
 
-  // In a loop there are two, so that a fast warp does not write what a slow one
-  // still reads: between two uses of the same one lies the other's barrier.
+  // In a loop there are two buffers, so that a fast warp does not overwrite
+  // values that a slow one still reads: the barrier of one separates two uses
+  // of the other.
   Value first = i64(0);
   if (turn)
     first = scaled(arith::AndIOp::create(builder, loc, turn, i64(1)), warps);
@@ -129,7 +130,7 @@ void GpuEmitter::overGroup(MutableArrayRef<RowSum> sums) {
   }
 }
 
-/// Joins the values of threads that have the same place in their groups; the
+/// Combines the values of the threads with the same index in their groups; the
 /// threads of the first group get the result.
 Value GpuEmitter::overGroups(const CombinerInfo &info, Value value) {
   if (schedule.groups == 1)
@@ -147,7 +148,7 @@ Value GpuEmitter::overGroups(const CombinerInfo &info, Value value) {
     return LLVM::LoadOp::create(builder, loc, type, place, alignment);
   };
   Value own = placeOf(thread);
-  // The second group's values of the sum before may not have been read yet.
+  // The other groups' values of the previous sum may not have been read yet.
   if (joined)
     barrier();
   joined = true;
@@ -164,8 +165,8 @@ Value GpuEmitter::overGroups(const CombinerInfo &info, Value value) {
   return read(own);
 }
 
-/// An array in the shared memory of a block. Equal names share one, as large as
-/// the largest.
+/// An array in the shared memory of a block. Calls with equal names share one
+/// array, which has the largest of the sizes.
 Value GpuEmitter::sharedMemory(StringRef what, int64_t bytes) {
   auto module = func->getParentOfType<ModuleOp>();
   std::string name = (func.getName() + "_" + what).str();

@@ -1,8 +1,8 @@
-//===- GpuTiles.cpp - Squares that a block turns in shared memory ---------===//
+//===- GpuTiles.cpp - Tiles transposed in shared memory -------------------===//
 //
-// An operand that does not lie along the columns is loaded along the dimension
-// that it does lie along, `across`, and comes out of shared memory along the
-// columns: both memories are read and written in whole vectors.
+// An operand that is not contiguous along the columns is loaded along the
+// dimension in which it is contiguous, `across`, and read from shared memory
+// along the columns: both memories are accessed in whole vectors.
 //
 //===----------------------------------------------------------------------===//
 
@@ -17,11 +17,11 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Shared memory that a block of any GPU may declare.
+/// Bytes of static shared memory that a block may declare on any GPU.
 static constexpr int64_t kMaxSharedBytes = 48 * 1024;
 
-/// Elements from row to row of a tile: with one word more or half of one, the
-/// rows that a warp reads together lie in different banks.
+/// Row pitch of a tile in elements: padding by one word or half a word puts the
+/// rows that a warp reads together into different banks.
 static int64_t pitchOf(int64_t side, unsigned bytes) {
   return side + (bytes == 1 ? 2 : 1);
 }
@@ -46,10 +46,10 @@ std::pair<Value, Value> GpuEmitter::findTileOfBlock(Position &at) {
   return {column, across};
 }
 
-/// Calls `body` for each vector of the tile that is this thread's; neighbouring
-/// threads have neighbours along `across` if `turned`, else along the columns.
-/// `body` gets its position, and the column and the index along `across` of its
-/// first element as counted from the tile's corner.
+/// Calls `body` for each vector of the tile that belongs to this thread.
+/// Neighbouring threads get neighbouring vectors along `across` if `turned`,
+/// else along the columns. `body` gets the position, and the column and the
+/// index along `across` of the first element relative to the tile's corner.
 void GpuEmitter::eachTileVector(
     const Position &tile, Value firstColumn, Value firstAcross, bool turned,
     llvm::function_ref<void(const Position &, Value, Value)> body) {
@@ -73,7 +73,7 @@ void GpuEmitter::eachTileVector(
   }
 }
 
-/// A vector of `access` along `across`, as it is stored.
+/// Loads a vector of `access` along `across`, in its storage type.
 Value GpuEmitter::loadAcross(const KernelAccess &access, const Position &at) {
   accesses.load(operandOf.at(access.root), access);
   Type element = storageType(access.elementType);
@@ -86,8 +86,8 @@ Value GpuEmitter::loadAcross(const KernelAccess &access, const Position &at) {
                               alignmentOf(at.lanes, storageBytes(element)));
 }
 
-/// Writes a vector to its row of a tile, in the largest pieces that the pitch
-/// leaves aligned.
+/// Writes a vector to its row of a tile, in the largest pieces that stay
+/// aligned with the pitch.
 void GpuEmitter::putInTile(Value memory, Value vector, Value row, Value place) {
   auto type = cast<VectorType>(vector.getType());
   Type piece = type.getElementType();
@@ -107,7 +107,7 @@ void GpuEmitter::putInTile(Value memory, Value vector, Value row, Value place) {
         elementAt(address, piece, i64(i)), storageBytes(piece));
 }
 
-/// A vector along the columns out of as many rows of a tile.
+/// Reads a vector along the columns, one element from each row of a tile.
 Value GpuEmitter::takeFromTile(Value memory, Type element, Value row,
                                Value place) {
   const unsigned bytes = storageBytes(element);
@@ -122,7 +122,8 @@ Value GpuEmitter::takeFromTile(Value memory, Type element, Value row,
       builder, loc, VectorType::get(elements.size(), element), elements);
 }
 
-/// Finds the operands that the block turns, each with shared memory.
+/// Finds the operands that the block transposes, and assigns shared memory to
+/// each.
 std::vector<GpuEmitter::Tile> GpuEmitter::findTiles() {
   std::vector<Tile> tiles;
   std::set<AccessKey> known;
@@ -136,7 +137,7 @@ std::vector<GpuEmitter::Tile> GpuEmitter::findTiles() {
         continue;
       const unsigned bytes = storageBytes(storageType(input.elementType));
       const int64_t size = side * pitchOf(side, bytes) * bytes;
-      // What finds no room is read as it lies.
+      // Operands that do not fit are read directly.
       if (sharedBytes + size > kMaxSharedBytes)
         continue;
       sharedBytes += size;

@@ -89,7 +89,8 @@ struct LowerGpuKernelsPass
       markKernels();
   }
 
-  /// Tells the code generator what starts a grid, and of how many threads.
+  /// Marks kernels, with the number of threads per block, for the code
+  /// generator.
   void markKernels() {
     for (auto func : getOperation().getOps<LLVM::LLVMFuncOp>()) {
       auto threads = func->getAttrOfType<IntegerAttr>(kThreadsAttr);

@@ -12,7 +12,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// As test/device_sim/abi.h numbers them.
+/// Numbers from test/device_sim/abi.h.
 static constexpr int32_t kShuffleXor = 0;
 static constexpr int32_t kE4M3 = 0, kE5M2 = 1;
 
@@ -81,7 +81,8 @@ private:
     return type ? made.getResult() : Value();
   }
 
-  /// File and line of an operation: the kernel's name and its number.
+  /// The "file" and "line" of an operation: the kernel's name and the
+  /// operation's number.
   SmallVector<Value> site() {
     Value text = LLVM::AddressOfOp::create(builder, loc, pointer, name);
     return {text, number(++sites)};
@@ -96,13 +97,14 @@ private:
     replace(shuffle, call("mpc_sim_shuffle_32", i32, operands));
   }
 
-  /// The address of shared memory: the array's own stands for it.
+  /// Replaces the address of a shared array by a call; the address of its
+  /// global is the key.
   void simulate(LLVM::AddrSpaceCastOp cast) {
     auto address = cast.getArg().getDefiningOp<LLVM::AddressOfOp>();
     auto global = module.lookupSymbol<LLVM::GlobalOp>(address.getGlobalName());
     auto type = ::llvm::cast<LLVM::LLVMArrayType>(global.getType());
     global.setAddrSpace(0);
-    // All that is asked of it is an address.
+    // Only the address of the global is used.
     global.setLinkage(LLVM::Linkage::Internal);
     Value key = LLVM::AddressOfOp::create(builder, loc, global);
     Value bytes = arith::ConstantOp::create(

@@ -9,7 +9,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Those of a CPU, without its vectors and without our approximations.
+/// The passes for CPUs, without vectors and without approximations.
 static void addPasses(OpPassManager &manager, llvm::ArrayRef<std::string>) {
   manager.addPass(createEmitKernelsPass({/*lanes=*/1}));
   manager.addPass(createCSEPass());
