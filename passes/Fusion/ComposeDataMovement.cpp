@@ -1,7 +1,7 @@
-//===- ComposeDataMovement.cpp - Two moves of elements become one ---------===//
+//===- ComposeDataMovement.cpp - Merge consecutive data movements ---------===//
 //
-// Implements mpc-compose-data-movement. Knows no op: a move is a generic that
-// writes elements of its only input, each at its place, unchanged or rounded.
+// Implements mpc-compose-data-movement. A move is any linalg.generic that
+// writes elements of its only input, unchanged or rounded, to other positions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,10 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What a result of an indexing map is: a position and an offset (Lowering.h).
+/// A result of an indexing map: a dimension and an offset (Lowering.h).
 namespace {
 struct Position {
-  std::optional<unsigned> dim; ///< None: it stands still.
+  std::optional<unsigned> dim; ///< None: constant.
   int64_t offset = 0;
 };
 } // namespace
@@ -38,12 +38,13 @@ static Position positionOf(AffineExpr expr) {
     return {dim.getPosition(), 0};
   auto binary = cast<AffineBinaryOpExpr>(expr);
   Position position = positionOf(binary.getLHS());
-  if (binary.getKind() == AffineExprKind::Add) // Else d mod extent, which is d.
+  if (binary.getKind() ==
+      AffineExprKind::Add) // Otherwise d mod extent, which equals d.
     position.offset += cast<AffineConstantExpr>(binary.getRHS()).getValue();
   return position;
 }
 
-/// True if `op` writes elements of its input, perhaps rounded on the way.
+/// True if `op` writes elements of its input, possibly rounded.
 static bool isMove(linalg::GenericOp op, bool mayRound) {
   if (op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
       op.getNumReductionLoops() != 0)
@@ -57,15 +58,15 @@ static bool isMove(linalg::GenericOp op, bool mayRound) {
   return yielded == op.getBody()->getArgument(0);
 }
 
-/// True if `op` fills a tensor of its own, in order.
+/// True if `op` writes all of its own result tensor, in order.
 static bool fillsInOrder(linalg::GenericOp op) {
   OpOperand *init = op.getDpsInitOperand(0);
   return init->get().getDefiningOp<tensor::EmptyOp>() &&
          op.getMatchingIndexingMap(init).isIdentity();
 }
 
-/// The map by which `consumer` finds in the input of `producer` what it reads
-/// of the result.
+/// The map by which `consumer` reads the input of `producer` instead of its
+/// result.
 static AffineMap composedMap(linalg::GenericOp producer,
                              linalg::GenericOp consumer) {
   MLIRContext *context = consumer.getContext();
@@ -98,7 +99,7 @@ static AffineMap composedMap(linalg::GenericOp producer,
 
 namespace {
 
-/// A move that only moves read: they read what it reads.
+/// Removes a move that only other moves read: they read its input instead.
 struct ComposeMove : OpRewritePattern<linalg::GenericOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -114,7 +115,7 @@ struct ComposeMove : OpRewritePattern<linalg::GenericOp> {
         return rewriter.notifyMatchFailure(op, "not only moves read it");
       SmallVector<AffineMap> maps = consumer.getIndexingMapsArray();
       maps[0] = composedMap(op, consumer);
-      // A part that becomes a part: no map would tell how large it is.
+      // If both read and write only a part, no map determines the loop bounds.
       if (!inversePermutation(concatAffineMaps(maps, op.getContext())))
         return rewriter.notifyMatchFailure(op, "reads and writes a part");
       consumers.emplace_back(consumer, maps);

@@ -1,9 +1,8 @@
-//===- DeriveTransposes.cpp - Weights that are turned once ----------------===//
+//===- DeriveTransposes.cpp - Transpose derived weights once --------------===//
 //
 // Implements mpc-derive-transposes. Which weights a device reads transposed is
-// known only behind mpc-legalize-kernel-types; what
-// mpc-hoist-weight-quantization has moved to
-// @derive by then takes the transposes along.
+// known only after mpc-legalize-kernel-types. The transposes of values that
+// mpc-hoist-weight-quantization has moved to @derive by then move there, too.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,8 +21,8 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What @derive makes of weights and `transpose` turns; null if it turns
-/// something else.
+/// The value computed in @derive that `transpose` transposes; null if it
+/// transposes anything else.
 static Value derivedInputOf(train::TransposeOp transpose) {
   Value input = train::skipBarriers(transpose.getInput());
   Value made = derivedFrom(input);
@@ -42,7 +41,7 @@ struct DeriveTransposesPass
     func::FuncOp accumulate = program.entry(EntryRole::Accumulate);
     if (!derive || !accumulate)
       return;
-    // What is turned twice alike, as what runs again is, is turned once.
+    // Equal transposes, such as those of recomputed ops, are done once.
     using Turned = std::pair<Value, Attribute>;
     llvm::MapVector<Turned, train::TransposeOp> first;
     for (auto transpose : llvm::make_early_inc_range(

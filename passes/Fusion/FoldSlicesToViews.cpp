@@ -1,7 +1,7 @@
-//===- FoldSlicesToViews.cpp - Runs of memory that need no copy -----------===//
+//===- FoldSlicesToViews.cpp - Turn contiguous slices into views ----------===//
 //
-// Implements mpc-fold-slices-to-views: what slices and concatenations of whole
-// runs are in memory, said so.
+// Implements mpc-fold-slices-to-views: expresses slices and concatenations of
+// contiguous memory as views.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// True if a kernel may take what begins at `element` of a tensor of `type`.
+/// True if an operand of a kernel may begin at `element` of a tensor of `type`.
 static bool isAligned(int64_t element, RankedTensorType type) {
   int64_t bits = element * type.getElementTypeBitWidth();
   // Booleans take a byte each.
@@ -28,15 +28,15 @@ static bool isAligned(int64_t element, RankedTensorType type) {
   return bits % (8 * kBufferAlignment) == 0;
 }
 
-/// Where the box of `shape` at `offsets` begins in a tensor of shape `from`,
-/// in elements; none if its elements do not lie side by side.
+/// Where the box of `shape` at `offsets` begins in a tensor of shape `from`, in
+/// elements; none if its elements are not contiguous.
 static std::optional<int64_t> beginOfRun(ArrayRef<int64_t> from,
                                          ArrayRef<int64_t> offsets,
                                          ArrayRef<int64_t> shape) {
   int64_t begin = 0, stride = 1;
   bool isWhole = true;
   for (unsigned i = from.size(); i-- > 0;) {
-    // Further out than a dimension that is cut there can be only one of each.
+    // Outside a partial dimension, all extents must be 1.
     if (!isWhole && shape[i] != 1)
       return std::nullopt;
     isWhole &= shape[i] == from[i];
@@ -54,7 +54,8 @@ static Value flatten(OpBuilder &builder, Location loc, Value value) {
       value);
 }
 
-/// True if a slice of `value` would be composed with what moves its elements.
+/// True if a slice of `value` can be merged with the op that moves its
+/// elements.
 static bool isMoved(Value value) {
   auto move =
       train::skipReshapes(value).getDefiningOp<train::MoveOpInterface>();
@@ -62,7 +63,7 @@ static bool isMoved(Value value) {
                   move.getMove() == train::Move::Repeated);
 }
 
-/// Makes `part`, the box at `offsets` of `whole`, a view if it can be one.
+/// Makes `part`, the box at `offsets` of `whole`, a view if possible.
 static void viewPart(Operation *op, Value whole, ArrayRef<int64_t> offsets,
                      Value part) {
   auto from = cast<RankedTensorType>(whole.getType());
@@ -85,7 +86,7 @@ static void viewParts(train::PartOpInterface op) {
              part);
 }
 
-/// Lets the operands of a concatenation be made where they go.
+/// Lets the operands of a concatenation be computed in place.
 static void packParts(train::JoinOpInterface op) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   for (int64_t extent : type.getShape().take_front(op.getJoinAxis()))

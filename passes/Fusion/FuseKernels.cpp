@@ -1,7 +1,7 @@
 //===- FuseKernels.cpp - Group linalg ops into kernels --------------------===//
 //
-// Implements mpc-fuse-kernels: grouping in program order, with producers before
-// siblings, then one function per group.
+// Implements mpc-fuse-kernels: groups ops in program order, with producers
+// before siblings, then outlines each group into a function.
 //
 //===----------------------------------------------------------------------===//
 
@@ -43,7 +43,8 @@ struct Group {
   int64_t work() const { return elements() * elementCost(domain); }
 };
 
-/// What views, constants and empty tensors are: part of whatever uses them.
+/// Whether `op` is copied into whatever uses it: views, constants and empty
+/// tensors.
 bool isFree(Operation *op) {
   return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::EmptyOp,
              linalg::FillOp, arith::ConstantOp>(op);
@@ -70,8 +71,8 @@ public:
       groups.push_back(makeGroup({op}));
       groupOf[op] = groups.size() - 1;
     }
-    // With its producer in one kernel an op saves a write and a read, with a
-    // sibling a read: no sibling takes the place of a producer that comes late.
+    // Fusing an op with its producer saves a write and a read, with a sibling
+    // only a read. So all ops join their producers before any joins a sibling.
     std::vector<Placement> placements(ops.size());
     for (auto [op, placement] : llvm::zip(ops, placements))
       join(op, producersOf(op), placement);
@@ -91,14 +92,14 @@ public:
   }
 
 private:
-  /// Whether an op joined the kernel of an earlier one, else why not.
+  /// Whether an op joined the kernel of an earlier op, and if not, why.
   struct Placement {
     bool joined = false;
     std::string reason = "no kernel makes or shares its operands";
   };
 
-  /// Merges the kernel of `op` with those of `earlier` that it fits, the first
-  /// of them first.
+  /// Merges the kernel of `op` with the kernels of `earlier` that it fits, in
+  /// their order.
   void join(linalg::GenericOp op, ArrayRef<linalg::GenericOp> earlier,
             Placement &placement) {
     llvm::SmallDenseSet<unsigned> tried;
@@ -114,7 +115,7 @@ private:
     }
   }
 
-  /// The ops that read the memory of `root`, as it is or by way of views, in
+  /// The ops that read the memory of `root`, directly or through views, in
   /// order.
   ArrayRef<linalg::GenericOp> readersOf(Value root) {
     auto [entry, isNew] = readersOfRoot.try_emplace(root);
@@ -136,7 +137,7 @@ private:
     return readers;
   }
 
-  /// The ops that make the inputs of `op`, the latest first.
+  /// The ops that compute the inputs of `op`, the latest first.
   SmallVector<linalg::GenericOp> producersOf(linalg::GenericOp op) {
     llvm::SmallSetVector<linalg::GenericOp, 8> found;
     SmallVector<Value> inputs(op.getDpsInputs());
@@ -155,14 +156,15 @@ private:
     return ops;
   }
 
-  /// A read that is shared this many ops away has left the caches; and to look
-  /// for paths between ops far apart takes long.
+  /// Data read this many ops earlier has left the caches, and searching for
+  /// paths between distant ops takes long.
   static constexpr unsigned kSiblingReach = 256;
 
-  /// Nor does it help to ask many kernels, when the nearest ones did not fit.
+  /// Maximum number of kernels to try: if the nearest did not fit, more tries
+  /// do not help.
   static constexpr unsigned kMaxTried = 16;
 
-  /// Most ops that searches for paths look at on behalf of one op.
+  /// Maximum number of ops visited by the path searches for one op.
   static constexpr unsigned kMaxSeen = 1024;
 
   /// The ops before `op` that share an input with it, the latest first.
@@ -203,15 +205,15 @@ private:
     return group;
   }
 
-  /// Merges group `from` into group `home` if that makes one good kernel, else
-  /// says why not.
+  /// Merges group `from` into group `home` if the result is a valid and
+  /// efficient kernel; otherwise sets `reason`.
   bool tryMerge(unsigned from, unsigned home, std::string &reason) {
     SmallVector<linalg::GenericOp> ops = groups[from]->ops;
     ops.append(groups[home]->ops);
     llvm::sort(ops, [&](linalg::GenericOp a, linalg::GenericOp b) {
       return order[a] < order[b];
     });
-    // What takes least time to find out comes first.
+    // The cheapest checks come first.
     if (!canHoldOperands(ops, reason))
       return false;
     std::optional<Group> merged = makeGroup(ops, &reason);
@@ -276,13 +278,13 @@ private:
   bool isLong(const Group &group) const {
     return group.elements() >= limits.longSum;
   }
-  /// True if `group` sums over all it walks.
+  /// True if `group` is a long reduction of everything it walks.
   bool isLongSum(const Group &group) const {
     return isLong(group) && group.domain.hasColumnReduction() &&
            group.shape.items == 1;
   }
 
-  /// True if `group` computes many elements by more than one thread.
+  /// True if `group` computes many elements with several threads.
   bool isShared(const Group &group) const {
     return isLong(group) && group.shape.items >= limits.fewItems &&
            llvm::any_of(group.domain.nodes, [](const KernelNode &node) {
@@ -299,14 +301,14 @@ private:
     return &*groups[found->second];
   }
 
-  /// The position of the last op that `op` waits for, itself included: a kernel
-  /// runs whole, and so waits for what any of its ops needs.
+  /// The position of the last op that `op` waits for, itself included. A kernel
+  /// runs as a unit, so each of its ops waits for the inputs of all of them.
   unsigned &endOf(Operation *op) {
     Group *kernel = kernelOf(op);
     return kernel ? kernel->end : ends[op];
   }
 
-  /// What depends on the new kernel `home` waits for all of it.
+  /// Updates endOf for everything that depends on the new kernel `home`.
   void delayUsers(unsigned home) {
     SmallVector<Operation *> work(groups[home]->ops.begin(),
                                   groups[home]->ops.end());
@@ -325,14 +327,14 @@ private:
     }
   }
 
-  /// True if an op that is not one of `ops` depends on one and feeds another:
-  /// the kernel would have to run before and after it. `ops` are in order. So
-  /// answers a search that finds no end, too.
+  /// True if an op outside `ops` depends on one of them and feeds another: the
+  /// kernel would have to run both before and after it. `ops` are in order.
+  /// Also returns true if the search exceeds its limit.
   bool hasPathOutside(ArrayRef<linalg::GenericOp> ops) {
     llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
     llvm::SmallPtrSet<Operation *, 32> seen;
     SmallVector<Operation *> work;
-    // What ends before the first of them depends on none of them.
+    // Ops that end before the first of `ops` depend on none of them.
     unsigned first = order[ops.front()];
     auto push = [&](Operation *op) {
       if (op->getBlock() == &func.getBody().front() && endOf(op) > first &&
@@ -347,7 +349,7 @@ private:
       if (++numSeen > kMaxSeen)
         return true;
       Operation *op = work.pop_back_val();
-      // A kernel runs whole: what any of its ops needs, it needs.
+      // A kernel runs as a unit: it needs the inputs of all its ops.
       SmallVector<Operation *> together = {op};
       if (Group *kernel = kernelOf(op))
         together.assign(kernel->ops.begin(), kernel->ops.end());
@@ -368,20 +370,20 @@ private:
   const Backend &backend;
   const FusionLimits &limits;
   bool report;
-  unsigned numSeen = 0; ///< By the searches for the current op.
+  unsigned numSeen = 0; ///< Ops seen in the searches for the current op.
   std::vector<std::optional<Group>> groups;
   DenseMap<linalg::GenericOp, unsigned> groupOf;
   DenseMap<Operation *, unsigned> order;
   DenseMap<Value, SmallVector<linalg::GenericOp, 2>> readersOfRoot;
-  /// What makes the values that an op needs, views looked through.
+  /// The ops that compute the operands of an op, looking through views.
   DenseMap<Operation *, SmallVector<Operation *, 4>> needs;
-  /// And the other way around.
+  /// The reverse of `needs`.
   DenseMap<Operation *, SmallVector<Operation *, 4>> feeds;
-  /// End of ops in no kernel; see endOf.
+  /// For ops outside kernels; see endOf.
   DenseMap<Operation *, unsigned> ends;
 };
 
-/// Moves groups into functions, one for each distinct content.
+/// Outlines groups into functions, one for each distinct body.
 class Outliner {
 public:
   explicit Outliner(ModuleOp module) : module(module), symbols(module) {}
@@ -421,7 +423,8 @@ public:
   }
 
 private:
-  /// Values that come from outside: looks through what is copied inside.
+  /// Collects values from outside the group, looking through ops that are
+  /// copied into it.
   void collectInput(Value value,
                     const llvm::SmallPtrSetImpl<Operation *> &inside,
                     llvm::SmallSetVector<Value, 16> &inputs) {
@@ -437,8 +440,8 @@ private:
     inputs.insert(value);
   }
 
-  /// Several views of one memory become that memory, viewed inside: so that it
-  /// is loaded once.
+  /// Replaces several views of one tensor by the tensor itself, with the views
+  /// inside the kernel, so that it is loaded only once.
   static void shareRoots(llvm::SmallSetVector<Value, 16> &inputs) {
     DenseMap<Value, unsigned> views;
     for (Value input : inputs)
@@ -483,7 +486,8 @@ private:
     for (linalg::GenericOp op : group.ops) {
       for (Value operand : op->getOperands())
         cloneFree(builder, operand, map);
-      // Constants, and tensors that the body reads at computed places.
+      // Captured values: constants, and tensors that the body reads at computed
+      // places.
       llvm::SetVector<Value> captured;
       getUsedValuesDefinedAbove(op.getRegion(), captured);
       for (Value value : captured)
@@ -507,7 +511,8 @@ private:
     builder.clone(*def, map);
   }
 
-  /// The name of the function with this content; inserts it if it is new.
+  /// Returns the name of the function with this body; inserts the function if
+  /// it is new.
   StringRef unify(func::FuncOp kernel) {
     std::string text;
     llvm::raw_string_ostream stream(text);
@@ -518,7 +523,7 @@ private:
       return entry->second;
     }
     kernel.setName("kernel_" + std::to_string(known.size() - 1));
-    // A state may be called so: then the kernel is not.
+    // The symbol table renames the kernel if a state has its name.
     entry->second = symbols.insert(kernel).str();
     return entry->second;
   }
@@ -528,9 +533,10 @@ private:
   llvm::StringMap<std::string> known;
 };
 
-/// An op that writes into the result of another (a concat does, part by part)
-/// takes over its memory: nothing else may have it. Equal first parts of two
-/// concats, which CSE made one, become two again.
+/// An op that writes into the result of another (as a concat does, part by
+/// part) takes over its memory, so that result must have no other use. Clones
+/// results that have several, such as equal first parts of two concats that CSE
+/// merged.
 void unshareInits(func::FuncOp func) {
   SmallVector<linalg::GenericOp> work(func.getOps<linalg::GenericOp>());
   while (!work.empty()) {
@@ -547,9 +553,9 @@ void unshareInits(func::FuncOp func) {
   }
 }
 
-/// Puts ops behind what they need, which comes just before the first that needs
-/// it and otherwise stays where it is: what is moved far stays in memory long.
-/// Fails if ops depend on each other in a circle.
+/// Sorts ops topologically. An op that comes too late moves to just before its
+/// first user; others keep their position, because moving a producer far
+/// forward keeps its result in memory longer. Fails if there is a cycle.
 LogicalResult sortByNeed(Block &body) {
   enum class State { Waits, Ready };
   DenseMap<Operation *, State> states;
@@ -603,7 +609,7 @@ struct FuseKernelsPass : mpc::impl::FuseKernelsPassBase<FuseKernelsPass> {
       grouping.run();
       for (const Group &group : grouping.takeGroups())
         outliner.outline(group);
-      // What is left of the groups has no use any more.
+      // The original ops of the groups are unused now.
       Block &body = func.getBody().front();
       if (failed(sortByNeed(body))) {
         func.emitError("internal error in mpc-fuse-kernels: kernels of '")

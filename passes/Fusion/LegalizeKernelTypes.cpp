@@ -33,7 +33,7 @@ static bool isFp8(Type type) {
          isNarrow(type);
 }
 
-/// Gives FP8 operands the 16-bit type that holds them.
+/// Widens FP8 operands to bf16, which holds them exactly.
 static void widenFp8(Operation *op) {
   OpBuilder builder(op);
   for (OpOperand &operand : op->getOpOperands())
@@ -44,8 +44,8 @@ static void widenFp8(Operation *op) {
 
 namespace {
 
-/// What takes scales out of products: their reciprocals, which are exact, for
-/// scales are powers of two.
+/// The factors that remove scales from products: their reciprocals, which are
+/// exact because scales are powers of two.
 class Factors {
 public:
   Value of(Value scale) {
@@ -53,7 +53,7 @@ public:
     auto unpack = scale.getDefiningOp<train::UnpackOp>();
     if (!unpack)
       return inverseOf(scale);
-    // One small kernel for all scales that a state keeps.
+    // One small kernel inverts all scales of a state.
     Value all = inverseOf(train::skipBarriers(unpack.getPacked()));
     Value &part = parts[scale];
     if (!part) {
@@ -65,7 +65,7 @@ public:
     return part;
   }
 
-  /// The factor of what has no scale.
+  /// The factor for an operand without a scale.
   static Value one(OpBuilder &builder, Location loc) {
     auto type = RankedTensorType::get({}, builder.getF32Type());
     return train::ConstantOp::create(builder, loc,
@@ -89,8 +89,8 @@ private:
 
 } // namespace
 
-/// What takes the scales out of `product`, here or behind a rematerialisation
-/// barrier.
+/// The ops that remove the scales from `product`, directly or after a
+/// rematerialisation barrier.
 static SmallVector<amp::DequantizeOp> findDequantized(Value product) {
   SmallVector<amp::DequantizeOp> found;
   for (Operation *user : product.getUsers()) {
@@ -104,8 +104,9 @@ static SmallVector<amp::DequantizeOp> findDequantized(Value product) {
   return found;
 }
 
-/// Lets the product of FP8 operands take their scales out itself. Nothing but
-/// what takes them out reads it so far: mpc-verify-precision has seen to it.
+/// Replaces the product of FP8 operands by one that removes their scales
+/// itself. mpc-verify-precision has checked that only amp.dequantize reads the
+/// product.
 static void takeScalesOut(train::ContractionOpInterface op, Factors &factors) {
   SmallVector<amp::DequantizeOp> dequantized =
       findDequantized(op->getResult(0));
@@ -115,7 +116,8 @@ static void takeScalesOut(train::ContractionOpInterface op, Factors &factors) {
   if (dequantized.empty()) {
     lhs = rhs = Factors::one(builder, loc);
   } else {
-    // Scales may be made again for others; those of the first are there.
+    // Scales may have been recomputed for later ops; those of the first op
+    // dominate all.
     amp::DequantizeOp first = *llvm::min_element(
         dequantized, [](amp::DequantizeOp a, amp::DequantizeOp b) {
           return a->isBeforeInBlock(b);
@@ -170,7 +172,7 @@ struct LegalizeKernelTypesPass
       if (product && isFp8(product->getOperand(0).getType())) {
         if (areComputed(product.getScaledKernelName(),
                         product->getOperands())) {
-          // As matrix units of GPUs read FP8 before Blackwell.
+          // The layout in which GPUs before Blackwell read FP8.
           OpBuilder builder(product);
           product.layAlongSum(builder);
           takeScalesOut(product, factors);
@@ -184,7 +186,7 @@ struct LegalizeKernelTypesPass
   }
 
 private:
-  /// Whether the device has the kernel for all operands that are narrow.
+  /// Whether the device has the kernel for the types of all narrow operands.
   bool areComputed(StringRef kernel, ValueRange operands) const {
     return llvm::all_of(operands, [&](Value operand) {
       return !isNarrow(operand.getType()) ||
@@ -193,7 +195,7 @@ private:
     });
   }
 
-  SmallVector<StringRef> available; ///< What the device has.
+  SmallVector<StringRef> available; ///< Features of the device.
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 //===- LowerToLinalg.cpp - Ops that become generated code -----------------===//
 //
-// Implements mpc-lower-to-linalg. Knows no op: each lowers itself.
+// Implements mpc-lower-to-linalg. Each op lowers itself
+// (LinalgLoweringOpInterface).
 //
 //===----------------------------------------------------------------------===//
 
@@ -60,7 +61,7 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
     return success();
   }
 
-  /// A repeated value goes into the code; anything else into memory.
+  /// A splat becomes part of the code; any other constant becomes a state.
   LogicalResult lowerConstant(train::ConstantOp op) {
     OpBuilder builder(op);
     ElementsAttr value = op.getValue();
@@ -78,9 +79,9 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
     return success();
   }
 
-  /// Generated code takes a repeated value in; whatever else needs one needs it
-  /// in memory. So does what must outlive a state that it shows: states change
-  /// when the function returns, one after the other.
+  /// Generated code contains splats; all other users need them in memory. A
+  /// value that must outlive the state it views needs memory of its own, too:
+  /// states change when the function returns, one after the other.
   void giveMemory(func::FuncOp func) {
     llvm::StringSet<> written;
     for (auto write : func.getOps<train::WriteOp>())
@@ -115,8 +116,8 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
     return def && isa<arith::ConstantOp, linalg::FillOp>(def);
   }
 
-  /// The old value of a state becomes another state or a result, while the
-  /// state itself gets a new one.
+  /// Whether the old value of a state is written to another state or returned
+  /// while the state itself gets a new value.
   static bool outlivesState(OpOperand &operand,
                             const llvm::StringSet<> &written) {
     Operation *user = operand.getOwner();
@@ -145,12 +146,13 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
     OpBuilder apart(&getContext());
     auto state = train::StateOp::create(
         apart, loc, name, train::StateRole::Constant, type, value);
-    // A state of the model may be called so: then this one is not.
+    // The symbol table renames the new state if a state of the model has its
+    // name.
     StringAttr own = symbols->insert(state, getOperation().getBody()->begin());
     return train::ReadOp::create(builder, loc, type, own.getValue());
   }
 
-  SymbolTable *symbols = nullptr; ///< While it runs.
+  SymbolTable *symbols = nullptr; ///< Set while the pass runs.
   unsigned numConstants = 0;
 };
 

@@ -37,7 +37,7 @@ static bool hasFilledInit(linalg::GenericOp op) {
          op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
 }
 
-/// The identity of the reduction: what its init is filled with.
+/// The identity of the reduction: the value that fills its init.
 static Value identityOf(linalg::GenericOp op) {
   return op.getDpsInits()[0].getDefiningOp<linalg::FillOp>().getInputs()[0];
 }
@@ -82,8 +82,8 @@ static linalg::GenericOp reduceRest(OpBuilder &builder, linalg::GenericOp like,
       });
 }
 
-/// Reduces over `now` only; the other reduced dimensions stay in the result
-/// and are reduced by a second op.
+/// Reduces over the dimensions `now` only; the other reduced dimensions stay in
+/// the result and are reduced by a second op.
 static std::pair<linalg::GenericOp, linalg::GenericOp>
 splitInTwo(linalg::GenericOp op, ArrayRef<unsigned> now) {
   LDBG() << "splitting " << op;
@@ -193,7 +193,7 @@ static linalg::GenericOp blockDimension(linalg::GenericOp op, unsigned dim,
   return blocked;
 }
 
-/// No operand is a slice and no body asks for an index.
+/// True if no operand is a slice and the body uses no index.
 static bool canBlock(linalg::GenericOp op) {
   for (OpOperand *operand : op.getDpsInputOperands())
     for (AffineExpr expr : op.getMatchingIndexingMap(operand).getResults())
@@ -212,7 +212,7 @@ static int64_t largestDivisor(int64_t size, int64_t limit) {
   return 1;
 }
 
-/// What `op` adds to its total: the other operand of the combiner.
+/// The value that `op` adds to its total: the other operand of the combiner.
 static Value addedBy(linalg::GenericOp op) {
   Operation *combiner =
       op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
@@ -222,8 +222,8 @@ static Value addedBy(linalg::GenericOp op) {
 
 namespace {
 
-/// The dimensions that an op reduces, side by side: `count` from `first` on, of
-/// `size` elements in all.
+/// Adjacent dimensions that an op reduces: `count` from `first` on, with `size`
+/// elements in total.
 struct ReducedRun {
   unsigned first, count;
   int64_t size = 1;
@@ -243,8 +243,8 @@ struct ReducedRun {
       return access.isFunctionOfDim(dim);
     });
   }
-  /// Where a dimension is when two stand for the run: blocks, and the elements
-  /// of each.
+  /// The new number of a dimension when the run is replaced by two: blocks, and
+  /// elements of a block.
   unsigned behindCut(unsigned dim) const {
     return dim < first ? dim : dim - count + 2;
   }
@@ -265,8 +265,8 @@ static bool canCutUnevenly(linalg::GenericOp op) {
          });
 }
 
-/// Emits the body of `op` up to its combiner at `position`, where operands that
-/// move with what is reduced are read. The others are `arguments`.
+/// Emits the body of `op` up to its combiner at `position`. Operands that
+/// depend on reduced dimensions are read there; the others are `arguments`.
 static Value emitAdded(OpBuilder &builder, linalg::GenericOp op,
                        ArrayRef<Value> position, ValueRange arguments) {
   Location loc = op.getLoc();
@@ -298,7 +298,8 @@ static Value emitAdded(OpBuilder &builder, linalg::GenericOp op,
   return map.lookupOrDefault(addedBy(op));
 }
 
-/// `access`, which does not move with what `op` reduces, for blocks of it.
+/// The map `access`, which does not depend on reduced dimensions, for the op on
+/// blocks.
 static AffineMap mapOfBlocks(AffineMap access, const ReducedRun &run) {
   SmallVector<AffineExpr> dims;
   for (unsigned dim = 0; dim < access.getNumDims(); ++dim)
@@ -310,8 +311,8 @@ static AffineMap mapOfBlocks(AffineMap access, const ReducedRun &run) {
                                       access.getNumDims() - run.count + 2, 0);
 }
 
-/// The position in the loops of `op` of what a body for its blocks computes;
-/// `place` is how far it lies in all that is reduced.
+/// The indices in the loops of `op` for an iteration of the op on blocks;
+/// `place` is the linear index in the reduced dimensions.
 static SmallVector<Value> positionOf(OpBuilder &builder, linalg::GenericOp op,
                                      Value place) {
   Location loc = op.getLoc();
@@ -332,8 +333,8 @@ static SmallVector<Value> positionOf(OpBuilder &builder, linalg::GenericOp op,
   return position;
 }
 
-/// What `op` adds up, with what it reduces as blocks of `length`, the last of
-/// which ends in the identity where that ends.
+/// The values that `op` adds up, with the reduced dimensions as blocks of
+/// `length`; the last block is padded with the identity.
 static Value emitBlocks(OpBuilder &builder, linalg::GenericOp op,
                         int64_t length) {
   Location loc = op.getLoc();
@@ -388,9 +389,10 @@ static Value emitBlocks(OpBuilder &builder, linalg::GenericOp op,
       .getResult(0);
 }
 
-/// Sums what `op` reduces in at most `most` blocks of one length, and then the
-/// blocks. Blocks read at computed places, so the first of these sums starts a
-/// kernel of its own, and whatever makes the operands keeps its grid.
+/// Splits the reduction `op` into at most `most` blocks of equal length, and
+/// then sums the blocks. Blocks read at computed places, so the first of these
+/// sums starts a kernel of its own, and the kernel that computes the operands
+/// keeps its grid.
 static void cutUnevenly(linalg::GenericOp op, int64_t most) {
   LDBG() << "cutting unevenly " << op;
   OpBuilder builder(op);
@@ -413,9 +415,8 @@ static void cutUnevenly(linalg::GenericOp op, int64_t most) {
   op.erase();
 }
 
-/// Whether `op` adds up one number of each row of a larger walk, which its
-/// kernel may have ops in common with: sums of the rows, or what is computed
-/// from them.
+/// Whether `op` adds up one number per row of a larger walk with which it could
+/// share a kernel: row sums, or values computed from them.
 static bool addsRows(linalg::GenericOp op) {
   if (op.getNumLoops() != 1)
     return false;
@@ -434,9 +435,9 @@ static bool addsRows(linalg::GenericOp op) {
   return false;
 }
 
-/// A sum over few long rows, in two steps: whole dimensions are blocks if they
-/// are many enough, else the row is cut. Returns the sum over partial sums, if
-/// there is one that may be large itself.
+/// Splits a sum over few long rows: whole dimensions become blocks if there are
+/// enough, else the row is cut. Returns the sum over the partial sums if it may
+/// be large itself.
 static linalg::GenericOp shareRows(linalg::GenericOp op,
                                    const FusionLimits &limits) {
   SmallVector<unsigned> dims = reducedDims(op);
@@ -446,8 +447,8 @@ static linalg::GenericOp shareRows(linalg::GenericOp op,
       return nullptr;
     return splitInTwo(op, ArrayRef<unsigned>(dims).drop_front()).second;
   }
-  // Operands that are made element by element are made in the same kernel if
-  // the blocks are even.
+  // If the blocks are even, elementwise producers of the operands can join the
+  // kernel.
   const int64_t blocks = largestDivisor(size, limits.rowBlocks);
   if (blocks >= limits.fewItems) {
     op = blockDimension(op, dims[0], blocks);
@@ -458,13 +459,14 @@ static linalg::GenericOp shareRows(linalg::GenericOp op,
   return nullptr;
 }
 
-/// Partial sums of fewer rows are too large beside what they are of.
+/// With fewer rows per block, the partial sums are too large compared with
+/// their operand.
 static constexpr int64_t kLeastRows = 8;
 
-/// A large sum down the rows, in two steps with blocks of rows between. On a
-/// GPU rows whose number has no divisor that gives blocks enough are cut
-/// unevenly; those of several dimensions only where the first gives none, for
-/// what makes the operands goes along with even blocks.
+/// Splits a large sum down the rows into sums over row blocks. On a GPU the
+/// rows are cut unevenly if no divisor of their number gives enough blocks.
+/// Rows of several dimensions are cut only if the first dimension gives no even
+/// blocks, because producers of the operands can be fused with even blocks.
 static void shareColumns(linalg::GenericOp op, const FusionLimits &limits) {
   SmallVector<unsigned> dims = reducedDims(op);
   const int64_t size = op.getStaticLoopRanges()[dims[0]];
@@ -484,8 +486,9 @@ static void shareColumns(linalg::GenericOp op, const FusionLimits &limits) {
   splitInTwo(op, inner);
 }
 
-/// A large sum down the rows, or one over few long rows: leaves blocks of the
-/// first dimension to a second sum. Returns that, if it may be large itself.
+/// Splits a large sum down the rows or over few long rows: blocks of the first
+/// dimension are left to a second sum. Returns the second sum if it may be
+/// large itself.
 static linalg::GenericOp shareOut(linalg::GenericOp op,
                                   const FusionLimits &limits) {
   SmallVector<unsigned> dims = reducedDims(op);
@@ -495,7 +498,7 @@ static linalg::GenericOp shareOut(linalg::GenericOp op,
     total *= size;
   if (!canBlock(op))
     return nullptr;
-  // Even blocks would become the grid of the kernel that walks the rows.
+  // Even blocks would determine the grid of the kernel that walks the rows.
   if (limits.splitRows && canCutUnevenly(op) && addsRows(op)) {
     if (total >= limits.largeRest)
       cutUnevenly(op, limits.rowBlocks);
@@ -503,7 +506,7 @@ static linalg::GenericOp shareOut(linalg::GenericOp op,
   }
   if (total < limits.largeSum)
     return nullptr;
-  // Sums over the innermost dimensions are one row each.
+  // Sums over the innermost dimensions reduce one row each.
   if (dims[0] == 0 && dims.back() + 1 < loops.size()) {
     shareColumns(op, limits);
     return nullptr;
@@ -526,7 +529,7 @@ struct SplitReductionsPass
   void runOnOperation() override {
     SmallVector<linalg::GenericOp> work;
     getOperation().walk([&](linalg::GenericOp op) {
-      // Others are no reductions that kernels can walk, split or not.
+      // Kernels cannot walk other reductions, split or not.
       if (op.getNumReductionLoops() > 0 && hasFilledInit(op))
         work.push_back(op);
     });

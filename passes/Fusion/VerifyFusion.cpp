@@ -1,6 +1,6 @@
 //===- VerifyFusion.cpp - What may exist after the fusion stage -----------===//
 //
-// Implements mpc-verify-fusion. Every finding is reported, not the first alone.
+// Implements mpc-verify-fusion. Reports all faults, not only the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// Whether `op` is a view that nothing lowers any more.
+/// Whether `op` is a view that is not lowered further.
 static bool isFinalView(Operation &op) {
   return train::isView(&op) && !isa<train::LinalgLoweringOpInterface>(op);
 }
@@ -109,7 +109,7 @@ private:
   }
 
   SymbolTable *symbols = nullptr;   ///< The module's, during a run.
-  SmallVector<StringRef> available; ///< What the device has.
+  SmallVector<StringRef> available; ///< Features of the device.
 };
 
 } // namespace
