@@ -1,7 +1,7 @@
 //===- AddProbe.cpp - A copy of a step that shows what it computes --------===//
 //
-// Implements mpc-add-probe: a copy of the step that gives each value or, if it
-// is long, a sketch of it.
+// Implements mpc-add-probe: a copy of the step that returns each value or, if
+// it is long, a sketch of it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +23,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// One of -1 and 1, by chance but always the same (splitmix64).
+/// Returns -1 or 1 by a deterministic hash of `number` (splitmix64).
 static float randomSign(uint64_t number) {
   uint64_t bits = (number + 1) * 0x9e3779b97f4a7c15;
   bits = (bits ^ (bits >> 30)) * 0xbf58476d1ce4e5b9;
@@ -31,10 +31,10 @@ static float randomSign(uint64_t number) {
   return (bits ^ (bits >> 31)) & 1 ? 1 : -1;
 }
 
-/// Builds what is shown of a value. One that is long is laid out in rows of
-/// `length`, which are added up with random signs (a count sketch): no element
-/// is left out, norms of sketches are near those of values, and the sketch of a
-/// difference is the difference of sketches.
+/// Builds the result for a value. A long value is cut into rows of `length`
+/// elements, which are added up with random signs (a count sketch). Every
+/// element is included, the norm of a sketch is close to that of the value, and
+/// the sketch of a difference is the difference of the sketches.
 class Sketcher {
 public:
   Sketcher(OpBuilder &builder, int64_t length)
@@ -102,9 +102,9 @@ private:
 
 namespace {
 
-/// What values are made of, as far as it matters to who looks at them.
+/// Which values need special treatment, by their origin.
 struct Origins {
-  llvm::DenseSet<Value> updates; ///< Made of packed gradients.
+  llvm::DenseSet<Value> updates; ///< Computed from packed gradients.
   llvm::DenseSet<Value> scaled;  ///< Gradients of the scaled loss.
 
   void add(Operation &op) {
@@ -132,8 +132,8 @@ struct AddProbePass : mpc::impl::AddProbePassBase<AddProbePass> {
   }
 
 private:
-  /// The values of a copy. They go by the line of the op in the report of the
-  /// function that it is a copy of, and the number of the result: "17.0".
+  /// The values of a copy, named by the op's line in the report of the original
+  /// function and the number of the result: "17.0".
   SmallVector<Output> valuesOf(func::FuncOp func) {
     Block &body = func.front();
     Operation *end = body.getTerminator();
@@ -154,7 +154,8 @@ private:
         continue;
       for (OpResult result : op.getResults()) {
         FloatType type = getFloatElementType(result.getType());
-        // What is 8 bit has a scale; a product has it until it is taken out.
+        // Skip scaled values: 8-bit tensors, and products until their scale is
+        // removed.
         if (!type || type.getWidth() == 8 || origins.updates.contains(result))
           continue;
         Value shown = result;

@@ -1,7 +1,7 @@
-//===- ObserveValues.cpp - A second step that is looked at ----------------===//
+//===- ObserveValues.cpp - A copy of the step with statistics -------------===//
 //
-// Implements mpc-observe-values. Comes after the verifier of the stage: what it
-// adds computes nothing that the step does not, and changes no state.
+// Implements mpc-observe-values. Runs after the verifier of the stage, which
+// need not check the copy: it repeats the step and changes no state.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// Micro-batches say whether they are finite: an update that is not may come
-/// from one whose inputs are gone.
+/// Makes micro-batches return whether they are finite: the update may fail
+/// because of a micro-batch whose inputs are gone by then.
 static void testMicroBatch(func::FuncOp func) {
   SmallVector<Value> tested = findGradientPacks(func);
   Value loss = outputNamed(func, "loss");
@@ -58,13 +58,13 @@ static bool hasInfinity(train::ConstantOp constant) {
 
 namespace {
 
-/// Writes `observe`: a copy of a function that looks at what it computes.
+/// Adds the observations to `observe`, a copy of the step.
 class Observer {
 public:
   explicit Observer(func::FuncOp func) : func(func), builder(func) {}
 
   void run() {
-    // Before ops that observe are among them.
+    // Collect the ops before any `train.observe` is inserted.
     SmallVector<Operation *> ops;
     for (Operation &op : func.front().without_terminator())
       ops.push_back(&op);
@@ -111,7 +111,7 @@ private:
         if (readsMeant)
           meant.insert(result);
       }
-      // It is looked at in place of what it may replace.
+      // The injected value is observed in place of the original.
       if (auto inject = dyn_cast<train::InjectOp>(op))
         rows[inject.getResult()] = Rows(rows.lookup(inject.getInput()));
       return;
@@ -139,8 +139,8 @@ private:
     return list;
   }
 
-  /// A state, or the tensor of one that begins at `offset`, if somebody but the
-  /// views of its tensors reads it.
+  /// Observes a state, or its tensor at `offset`, unless only views of its
+  /// tensors read it.
   void visitState(Operation *op, std::optional<int64_t> offset,
                   train::StateOp state) {
     Value value = op->getResult(0);
@@ -149,7 +149,7 @@ private:
     });
     if (!getFloatElementType(value.getType()) || !isRead)
       return;
-    // What is finite is rounded to something finite.
+    // Derived states are rounded from finite values and stay finite.
     if (state.getKind() == train::StateKind::Derived)
       return;
     train::StateOp named = state.getKind() == train::StateKind::WorkingCopy
@@ -166,7 +166,7 @@ private:
 
   void visitRounding(train::RoundingOp op) {
     auto found = rows.find(op.getValue());
-    // Views of one tensor have the same numbers.
+    // A view has the row of the tensor that it shows.
     Attribute *row = found != rows.end() && found->second.size() == 1
                          ? &descriptions[found->second[0]]
                          : nullptr;
@@ -201,7 +201,7 @@ private:
     return row;
   }
 
-  /// Adds a row for `value` at the place of the builder.
+  /// Adds a row for `value` at the builder's insertion point.
   void observe(Value value, NamedAttrList row) {
     auto type = cast<RankedTensorType>(value.getType());
     row.set("tensor", TypeAttr::get(type));
@@ -210,8 +210,8 @@ private:
     seen.push_back(train::ObserveOp::create(builder, value.getLoc(), value));
   }
 
-  /// Rows one after the other are the results, and the function says what they
-  /// are of, and which decide about the step.
+  /// Returns the packed rows. Attributes of the function describe them and list
+  /// those that decide whether the step is applied.
   void finish() {
     Rows decisive;
     if (Value finite = outputNamed(func, "finite"))
@@ -241,7 +241,7 @@ private:
 
   func::FuncOp func;
   OpBuilder builder;
-  DenseMap<Value, Rows> rows; ///< What stands for a value.
+  DenseMap<Value, Rows> rows; ///< The rows that describe a value.
   DenseSet<Value> meant;      ///< Constants with infinities.
   SmallVector<Value> seen, roundings;
   SmallVector<Attribute> descriptions;
@@ -259,14 +259,14 @@ struct ObserveValuesPass : mpc::impl::ObserveValuesPassBase<ObserveValuesPass> {
     if (injectable)
       makeInjectable(func);
     Observer(copyStep(func, EntryRole::Observe)).run();
-    // Only the copy is looked at.
+    // Only the copy needs them.
     SmallVector<train::RoundingOp> roundings(
         func.front().getOps<train::RoundingOp>());
     for (train::RoundingOp op : roundings)
       op.erase();
   }
 
-  /// Lets states say which op gives what it did not compute.
+  /// Adds states that select an op and the value that replaces its result.
   void makeInjectable(func::FuncOp func) {
     Builder attributes(&getContext());
     auto create = [&](StateRole role, TypedAttr value) {
@@ -281,7 +281,8 @@ struct ObserveValuesPass : mpc::impl::ObserveValuesPassBase<ObserveValuesPass> {
     };
     Value place =
         create(StateRole::FaultPlace, attributes.getI32IntegerAttr(-1));
-    // Constants may be NaN: nobody looks for what is wrong in them.
+    // The state is a constant, which may be NaN: constants are never reported
+    // as the origin of a fault.
     Value fault = create(StateRole::FaultValue, attributes.getF32FloatAttr(0));
     SmallVector<Value> values;
     for (Operation &op : func.front())

@@ -1,6 +1,7 @@
-//===- Compile.cpp - One compilation, from file to file -------------------===//
+//===- Compile.cpp - One compilation, from model to package ---------------===//
 //
-// Import, the stages of Pipeline.cpp with their dumps, code, package.
+// Runs the import and the stages of Pipeline.cpp, writes dumps, generates code
+// and writes the package.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +40,7 @@
 using namespace mlir;
 using namespace mpc;
 
-/// What stands for the optimizer of a model that brings its own step.
+/// The optimizer's name for a model that brings its own step.
 static constexpr llvm::StringLiteral kOwnOptimizer = "the model's own";
 
 static std::string number(double value) {
@@ -58,7 +59,7 @@ static std::string joinLines(ArrayAttr names) {
       "\n");
 }
 
-/// What a package says of its options and of the program that they made.
+/// The description of options and program that a package records.
 static std::vector<std::pair<std::string, std::string>>
 describe(const CompileOptions &options, ModuleOp module) {
   std::map<std::string, std::string> facts;
@@ -67,7 +68,8 @@ describe(const CompileOptions &options, ModuleOp module) {
   auto metrics = module->getAttrOfType<StringAttr>(kMetricsAttr);
   facts["metrics"] = metrics ? metrics.getValue().str() : "";
   facts["model_path"] = options.modelPath;
-  // Updates divide by what was really summed: mpc_session_finish_update.
+  // Updates divide by the number actually accumulated: see
+  // mpc_session_finish_update.
   if (options.accumulate > 1)
     facts["incomplete-updates"] = "weighted";
   if (options.observes() || options.profiles())
@@ -77,12 +79,12 @@ describe(const CompileOptions &options, ModuleOp module) {
   facts["loss-parts"] =
       joinLines(module->getAttrOfType<ArrayAttr>(kLossPartsAttr));
   auto rates = module->getAttrOfType<ArrayAttr>(kLearningRatesAttr);
-  if (rates) { // What it is trained with is the model's own.
+  if (rates) { // The model brings its own training step.
     facts["optimizer"] = kOwnOptimizer;
     facts["own-step"] = "yes";
     facts["learning-rates"] = joinLines(rates);
   } else {
-    // A model that only predicts has none.
+    // A model that only predicts has no learning rate.
     train::StateOp rate =
         train::Program(module).state(train::StateRole::LearningRate);
     facts["learning-rates"] = rate ? rate.getSymName().str() : "learning_rate";
@@ -92,7 +94,7 @@ describe(const CompileOptions &options, ModuleOp module) {
 
 namespace {
 
-/// The numbers of all parameters, without what lies between them in packs.
+/// The number of elements of all parameters, without the padding in packs.
 uint64_t countTrained(ModuleOp module) {
   uint64_t count = 0;
   for (train::StateOp state :
@@ -107,7 +109,7 @@ uint64_t countTrained(ModuleOp module) {
   return count;
 }
 
-/// Weights that take more in hexadecimal are left out of the text of dumps.
+/// Weights with more hexadecimal characters are left out of the text of dumps.
 constexpr int64_t kMaxDumpedCharacters = 16 * 1024;
 
 class Compilation {
@@ -130,7 +132,7 @@ public:
     return std::move(result);
   }
 
-  /// Stops where values have their types.
+  /// Runs the stages up to and including precision.
   CompileResult lower(LoweredModule &lowered) {
     options.stopAfter = "precision";
     result.failure = compile();
@@ -147,11 +149,11 @@ public:
   }
 
 private:
-  /// What is compiled for one kind of device.
+  /// The compilation for one kind of device.
   struct Device {
-    std::string name;             ///< "cuda".
-    std::string suffix;           ///< Suffix of its dumps, if there are others.
-    OwningOpRef<ModuleOp> module; ///< From the choice of formats on.
+    std::string name;   ///< "cuda".
+    std::string suffix; ///< Suffix of its dumps if there are several devices.
+    OwningOpRef<ModuleOp> module; ///< Its module, from the precision stage on.
     std::string report;           ///< kReportAttr,
     std::string recomputed;       ///< and kRecomputeReportAttr, or "".
     std::vector<std::string> notes;
@@ -203,7 +205,7 @@ private:
       return code;
     if (options.stopAfter == "precision")
       return ModelError::None;
-    // The last stage that makes states, of the constants that are left.
+    // This is the last stage that creates states, from the remaining constants.
     for (auto [target, device] : llvm::zip_equal(targets, devices))
       if (ModelError code = runStage(*device.module, "fusion", *target,
                                      device.suffix, device.notes);
@@ -225,7 +227,7 @@ private:
     return writePackage(variants, modulePaths);
   }
 
-  /// Lets rules name nodes by their modules.
+  /// Records the module path of each node, which rules can match.
   void keepPaths(const std::map<std::string, std::string> &modules) {
     NamedAttrList paths;
     for (const auto &[node, path] : modules)
@@ -235,9 +237,9 @@ private:
       (*module)->setAttr(kModulePathsAttr, paths.getDictionary(&context));
   }
 
-  /// The precision stage. Formats are chosen for each device, unless what looks
-  /// at values or how weights are kept has to be the same for all. Of FP8,
-  /// which CPUs emulate, they take what the GPU takes.
+  /// Runs the precision stage. Formats are chosen for each device separately,
+  /// unless diagnosis or the storage of weights requires the same formats for
+  /// all. With FP8, which CPUs emulate, CPUs use the formats of the GPU.
   ModelError assignFormats(const Targets &targets) {
     devices.reserve(targets.size());
     for (const auto &target : targets) {
@@ -269,9 +271,9 @@ private:
     return ModelError::None;
   }
 
-  /// The precision stage, once for all devices.
+  /// Runs the precision stage once for all devices.
   ModelError shareFormats(const Targets &targets) {
-    // What an accelerator gains is more than what the others lose.
+    // An accelerator gains more than the other devices lose.
     auto accelerator = llvm::find_if(targets, [](const auto &target) {
       return target->backend.isAccelerator();
     });
@@ -324,7 +326,8 @@ private:
         " and ");
   }
 
-  /// Reports notes about all devices once, and names the device of the others.
+  /// Reports notes that apply to all devices once, and the others with the name
+  /// of their device.
   void takeNotesOfDevices() {
     for (const Device &device : devices)
       for (const std::string &note : device.notes) {
@@ -346,8 +349,8 @@ private:
     });
   }
 
-  /// The types of all that is computed, op by op. Reports may differ by no more
-  /// than the reasons.
+  /// The types of all results, op by op. If they are equal, reports differ at
+  /// most in the reasons.
   static SmallVector<Type> formatsOf(const Device &device) {
     SmallVector<Type> types;
     device.module.get().walk([&](Operation *op) {
@@ -363,8 +366,8 @@ private:
     });
   }
 
-  /// Settles who says how weights are updated: the model, as far as it does,
-  /// but for what was asked for.
+  /// Takes the optimizer and its settings from the model, as far as it defines
+  /// them, except for options that were given explicitly.
   ModelError takeOptimizer(const std::optional<OptimizerChoice> &choice) {
     bool isOwn = (*module)->hasAttr(kImportedStepAttr);
     result.optimizer = isOwn ? kOwnOptimizer.str() : options.optimizer;
@@ -372,7 +375,7 @@ private:
       return ModelError::None;
     if (!choice)
       return refuseOptions();
-    // The update is not among what the model brings.
+    // The model does not bring its own update.
     (*module)->removeAttr(kLearningRatesAttr);
     if (!choice->name.empty() && !options.given.count("optimizer")) {
       if (choice->name == "sgd")
@@ -388,7 +391,7 @@ private:
       options.correctBias = choice->correctsBias;
       take("betas", options.beta1, choice->beta1);
       take("betas", options.beta2, choice->beta2);
-      // Between the tensors of a pack moments are 0, and 0 / 0 is no number.
+      // In the padding of a pack moments are 0, and 0 / 0 would be NaN.
       take("epsilon", options.epsilon, std::max(choice->epsilon, 1e-30));
       take("weight-decay", options.weightDecay, choice->weightDecay);
       take("clip-norm", options.clipNorm, choice->clipNorm);
@@ -419,7 +422,7 @@ private:
     return ModelError::Usage;
   }
 
-  /// Whether an option is about what a model with its own step brings.
+  /// Whether a model with its own step already decides this option.
   static bool decidesUpdate(const std::string &name) {
     const OptionRow *row = findOption(name);
     return !row || llvm::is_contained({"Accumulation", "Update", "Optimizer",
@@ -427,7 +430,8 @@ private:
                                       StringRef(row->group));
   }
 
-  /// For the model's own step only the number of steps and its rate can be set.
+  /// Rejects options that cannot be set for the model's own step: only the
+  /// number of steps and the learning rate can.
   ModelError refuseOptions() {
     auto rates = (*module)->getAttrOfType<ArrayAttr>(kLearningRatesAttr);
     for (const std::string &name : options.given)
@@ -452,7 +456,7 @@ private:
 
   bool stopped() const { return !options.stopAfter.empty(); }
 
-  /// The last stages, and code.
+  /// Runs the last stages and generates code.
   ModelError compileFor(const DeviceTarget &target, Device &device,
                         PackageVariant &variant) {
     for (llvm::StringRef stage : {"plan", "codegen"}) {
@@ -471,7 +475,7 @@ private:
     return ModelError::None;
   }
 
-  /// Says why there is no code; returns what kind of failure it is.
+  /// Reports why code generation failed; returns the kind of failure.
   ModelError reportFailure(llvm::Error error, ModuleOp module) {
     ModelError code = ModelError::Internal;
     auto report = [&](const llvm::ErrorInfoBase &fault) {
@@ -479,7 +483,7 @@ private:
         module.emitError(fault.message());
         return;
       }
-      // A file, not the model.
+      // The failure concerns a file, not the model.
       result.error = fault.message();
       code = ModelError::Io;
     };
@@ -487,7 +491,7 @@ private:
     return code;
   }
 
-  /// Runs a stage and takes the decisions that the user should hear of.
+  /// Runs a stage and collects its notes for the user.
   ModelError runStage(ModuleOp module, llvm::StringRef stage,
                       const StageTarget &target, const std::string &suffix,
                       std::vector<std::string> &notes) {
@@ -499,7 +503,8 @@ private:
       return ModelError::Usage;
     size_t index = llvm::find(stageNames(), stage) - stageNames().begin();
     if (!done)
-      // What a user's model can get wrong shows in the first two stages.
+      // Errors in a user's model show in the first two stages; later failures
+      // are internal errors.
       return index < 2 ? ModelError::Invalid : ModelError::Internal;
     return dump(module, std::to_string(index + 1) + "-" + stage.str() + suffix);
   }
@@ -523,7 +528,7 @@ private:
             kMaxDumpedCharacters));
     if (ModelError code = write(path, text); failed(code))
       return code;
-    // Whole, for mpc-opt to go on from.
+    // The complete module, from which mpc-opt can continue.
     std::string bytes;
     llvm::raw_string_ostream whole(bytes);
     if (failed(writeBytecodeToFile(module, whole)))
@@ -532,7 +537,7 @@ private:
     return write(path, bytes);
   }
 
-  /// One report where all devices have one assignment, else one for each.
+  /// Writes one report if all devices have the same types, else one for each.
   void completeReports(const std::map<std::string, std::string> &modules,
                        PackageContents &contents) {
     if (haveOneReport()) {
@@ -575,7 +580,7 @@ private:
     return ModelError::None;
   }
 
-  /// Writes a file whole or not at all.
+  /// Writes a file completely or not at all.
   ModelError write(llvm::StringRef path, llvm::StringRef content) {
     auto tryWrite = [&]() -> llvm::Error {
       llvm::Expected<AtomicFile> file = AtomicFile::create(path);
@@ -600,7 +605,7 @@ private:
   ModelDiagnosticHandler handler;
   std::map<std::string, std::string> modulePaths; ///< By node.
   OwningOpRef<ModuleOp>
-      module; ///< The module for all devices, until formats are chosen.
+      module; ///< The module for all devices, until the precision stage.
   std::vector<Device> devices;
 };
 
@@ -612,7 +617,7 @@ CompileResult mpc::compile(const CompileOptions &options) {
 
 CompileResult mpc::lowerModel(const CompileOptions &options,
                               LoweredModule &lowered) {
-  // The handler of diagnostics in it must go before the context.
+  // Its diagnostic handler must be destroyed before the context.
   std::optional<Compilation> compilation(options);
   LoweredModule made;
   CompileResult result = compilation->lower(made);

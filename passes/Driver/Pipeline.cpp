@@ -1,6 +1,6 @@
 //===- Pipeline.cpp - The compiler on one page ----------------------------===//
 //
-// Every pass, in order, with the reason it stands there.
+// Every pass, in order, with the reason for its position.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,125 +26,134 @@
 using namespace mlir;
 using namespace mpc;
 
-/// The model as one clean forward graph.
+/// Simplifies the model's forward graph.
 static void addGraph(OpPassManager &pm, const CompileOptions &,
                      const StageTarget &) {
-  // Before differentiation, so that gradients come out as one op, and channels
-  // last, too.
+  // Before differentiation, so that gradients are single ops and in
+  // channels-last layout, too.
   pm.addNestedPass<func::FuncOp>(createRecognizeAttentionPass());
   pm.addNestedPass<func::FuncOp>(createRecognizeActivationsPass());
   pm.addNestedPass<func::FuncOp>(createRecognizeNormsPass());
   pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());
-  // Transposes that met have left identities; equal constants become one.
+  // Removes identities left by transposes that met; merges equal constants.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
-  // Attention is out of the way, and constants are folded.
+  // After attention has been recognized and constants have been folded.
   pm.addPass(createZeroMaskedRowsPass());
   pm.addPass(createVerifyGraphPass());
 }
 
-/// Forward, backward and update: the entry points.
+/// Builds the entry points with forward pass, backward pass and update.
 static void addGrad(OpPassManager &pm, const CompileOptions &options,
                     const StageTarget &) {
-  // The functions to be: predict, evaluate, and train, which has the loss.
+  // Creates the functions: predict, evaluate, and train, which computes the
+  // loss.
   pm.addPass(createAddLossPass(options));
   pm.addPass(createLimitIndicesPass());
-  // Only after the functions have parted: train normalizes by the batch.
+  // Only after the functions have been split: train normalizes by batch
+  // statistics.
   pm.addPass(createUseTrainingFormPass());
   pm.addPass(createDifferentiatePass({options.profiles()}));
-  // A model that brings its own update gets no other.
+  // A model with its own update uses the first pass, any other the second.
   pm.addPass(createPackUpdatesPass(options));
   pm.addPass(createAddOptimizerPass(options));
-  // After all writes: what is written later would change by micro-batch.
+  // After all writes: states written by later passes would change with each
+  // micro-batch.
   pm.addPass(createDeferStatesPass());
-  // Forward values that gradients recompute, sums with zero, dead branches.
+  // Merges forward values that gradients recompute; removes sums with zero and
+  // dead branches.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createVerifyGradPass());
 }
 
-/// A float type for every value.
+/// Assigns a float type to every value.
 static void addPrecision(OpPassManager &pm, const CompileOptions &options,
                          const StageTarget &target) {
-  // Over forward and backward at once: a cast saved in one may cost the other.
+  // Over forward and backward pass at once: a cast saved in one may cost the
+  // other.
   AssignPrecisionPassOptions assign;
   assign.bytesPerFlop = target.backend->machine(target.features).bytesPerFlop();
   pm.addPass(createAssignPrecisionPass(options, assign));
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
-  // What gains nothing by FP8 has to be asked for it.
+  // On a GPU, layers that FP8 would slow down use it only on request.
   const bool onGpu = target.backend->isAccelerator();
   const Precision &precision = precisionOf(options.precision);
   if (precision.layers == Precision::AllLayers ||
       (precision.layers == Precision::WhereFaster &&
        target.backend->gainsByFp8(target.features)))
     pm.addPass(createUseFp8Pass(options, {onGpu}));
-  // What is f32 by now, and may be multiplied as less.
+  // Products that are f32 by now may use TF32.
   pm.addPass(createUseTf32Pass({!onGpu}));
-  // Weights are cast nowhere but where they are written.
+  // Weights are cast only where they are written.
   pm.addPass(createUseWorkingCopyPass());
-  // What is read is known now: the copy, where there is one, is the weight.
+  // Now it is known which precision is read: a working copy can become the
+  // weight itself.
   pm.addPass(createUseBf16MastersPass(options));
-  // So late that it sees every write of a state, the working copy's too.
+  // Late enough to see every write of a state, including that of the working
+  // copy.
   pm.addPass(createGuardStatesPass());
-  // The scale learns from what the guard found.
+  // The loss scale uses the result of the guard.
   if (precision.scalesLoss())
     pm.addPass(createInsertLossScalingPass(options));
   pm.addPass(createCSEPass());
-  // One rounding of each weight is left, which micro-batches need only once.
+  // Each weight is rounded once by now, which is needed once for all
+  // micro-batches.
   pm.addPass(createHoistWeightQuantizationPass());
   pm.addPass(createReportPrecisionPass());
   pm.addPass(createVerifyPrecisionPass());
-  // Behind the verifier: the copy has casts that are there to be looked at.
+  // After the verifier: the copy has casts that the verifier would not allow.
   if (options.observes() || options.profiles() || options.injectable)
     pm.addPass(createObserveValuesPass({options.injectable}));
-  // Last: a copy of what is promised, whose lines are those of the report.
+  // Last, because the copy uses the lines of the report.
   if (options.probe)
     pm.addPass(createAddProbePass());
-  // Only now does a value have its bytes; and kernels are still to form, which
-  // then take in what runs again.
+  // Sizes of values are final only now; and it must precede fusion, so that
+  // recomputed ops fuse into kernels.
   if (options.recompute != "none" || !options.memoryBudget.empty()) {
     pm.addPass(createRecomputePass(options));
     pm.addPass(createVerifyRecomputePass());
   }
 }
 
-/// Few kernels that each read and write memory once.
+/// Forms few kernels that each read and write memory once.
 static void addFusion(OpPassManager &pm, const CompileOptions &,
                       const StageTarget &target) {
-  // While ops still are what they were: the catalog goes by op.
+  // Before lowering, because the catalog lists kernels by op.
   LegalizeKernelTypesPassOptions widen;
   widen.device = target.backend;
   widen.features = llvm::join(target.features, ",");
   pm.addPass(createLegalizeKernelTypesPass(widen));
-  // What it transposes is known, and weights change only with an update.
+  // Now the transposes are known; weights change only with an update.
   pm.addPass(createDeriveTransposesPass());
-  // While slices are slices: generated code would read them by an offset.
+  // Before lowering: generated code would read slices at an offset instead.
   pm.addNestedPass<func::FuncOp>(createFoldSlicesToViewsPass());
   pm.addPass(createLowerToLinalgPass());
-  // A value computed twice would be two kernels.
+  // Without this, a value computed twice would become two kernels.
   pm.addPass(createCSEPass());
-  // Kernels could not join them: both walk in the order of what they write.
+  // Fusion could not merge two data movements, because each walks in the order
+  // of its own output.
   pm.addNestedPass<func::FuncOp>(createComposeDataMovementPass());
-  // Before kernels form, for it decides which sums can share a walk.
+  // Before fusion, because it decides which sums can share a walk.
   pm.addNestedPass<func::FuncOp>(createSplitReductionsPass({target.backend}));
   FuseKernelsPassOptions form;
   form.device = target.backend;
   pm.addPass(createFuseKernelsPass(form));
-  // The plan must find a place for all that is left.
+  // The plan must be able to place every remaining value.
   pm.addPass(createVerifyFusionPass({target.backend, widen.features}));
 }
 
-/// A place for every value.
+/// Assigns memory to every value.
 static void addPlan(OpPassManager &pm, const CompileOptions &,
                     const StageTarget &target) {
   pm.addPass(createPlanMemoryPass({target.backend}));
-  // While kernels still have types to check the buffers against.
+  // While kernels still have types against which buffers can be checked.
   pm.addPass(createVerifyPlanPass());
-  // Launches are counted and kernels still say what they do.
+  // While kernels are still linalg ops and launches can be counted.
   pm.addPass(createReportKernelsPass());
 }
 
-/// Machine code for every kernel; the package writer assembles it.
+/// Lowers every kernel for the device's code generator.
 static void addCodegen(OpPassManager &pm, const CompileOptions &,
                        const StageTarget &target) {
   codegenOf(*target.backend).addPasses(pm, target.features);
@@ -161,8 +170,8 @@ struct Stage {
 };
 } // namespace
 
-/// The stage with the options of some groups, as a tool's text gives them. Of
-/// several targets it takes the first.
+/// Adds a stage with options of some groups, parsed from a tool's text. Uses
+/// the first of several targets.
 template <typename... Groups>
 static LogicalResult
 addFromText(AddStage add, OpPassManager &pm, StringRef text,

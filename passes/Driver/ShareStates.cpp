@@ -16,13 +16,13 @@ static bool areEqual(ElementsAttr a, ElementsAttr b) {
   };
   if (a == b)
     return true;
-  // Each device has rounded it for itself.
+  // Each device has rounded its own copy.
   AsmResourceBlob *left = blobOf(a), *right = blobOf(b);
   return left && right && a.getType() == b.getType() &&
          left->getData() == right->getData();
 }
 
-/// Whether both say the same of a state.
+/// Whether two definitions of a state agree.
 static bool areSame(train::StateOp a, train::StateOp b) {
   auto others = [](train::StateOp state) {
     NamedAttrList list(state->getAttrs());
@@ -38,8 +38,8 @@ static bool isFloat(train::StateOp state, unsigned width) {
   return type && type.getWidth() == width;
 }
 
-/// Makes a working copy of `constant`, which is narrow here alone: what it is
-/// the copy of comes from `wide`, of another module.
+/// Turns `constant`, which is narrow only in this module, into a working copy
+/// of an f32 constant, which is cloned from `wide`, of another module.
 static LogicalResult makeCopy(ModuleOp module, train::StateOp constant,
                               train::StateOp wide) {
   std::string type;
@@ -74,8 +74,8 @@ LogicalResult mpc::agreeOnConstants(ArrayRef<ModuleOp> modules) {
   return success();
 }
 
-/// Gives constants a name of their own where another module calls something
-/// else so: the compiler counts those that it makes.
+/// Renames constants whose name another module uses for a different state: the
+/// compiler numbers the constants that it creates.
 static LogicalResult renameConstants(ArrayRef<ModuleOp> modules) {
   llvm::StringMap<train::StateOp> known;
   for (ModuleOp module : modules)
@@ -98,8 +98,8 @@ static LogicalResult renameConstants(ArrayRef<ModuleOp> modules) {
   return success();
 }
 
-/// The states of all modules, each once: those that a module adds stand behind
-/// what stood before them there.
+/// The states of all modules, each once. A state that only some modules have
+/// follows the state that precedes it there.
 static FailureOr<std::vector<train::StateOp>>
 mergeStates(ArrayRef<ModuleOp> modules) {
   std::vector<train::StateOp> merged;
@@ -136,7 +136,7 @@ LogicalResult mpc::shareStates(ArrayRef<ModuleOp> modules) {
     llvm::StringMap<train::StateOp> own;
     for (auto state : module.getOps<train::StateOp>())
       own[state.getSymName()] = state;
-    // From the last on, each to the front.
+    // Move each to the front, starting with the last.
     Block *block = module.getBody();
     for (train::StateOp state : llvm::reverse(*merged)) {
       if (train::StateOp here = own.lookup(state.getSymName()))
