@@ -1,8 +1,8 @@
 //===- AddLoss.cpp - From a model to what training minimizes --------------===//
 //
-// Implements mpc-add-loss in three steps: choose the loss (or say why none can
-// be chosen), build it at the end of two copies of `predict`, and take it out
-// of `predict`. Losses per sample are the same op with reduction `none`.
+// Implements mpc-add-loss in three steps: choose the loss (or report why none
+// can be chosen), build it at the end of two copies of `predict`, and remove it
+// from `predict`. Losses per sample are the same op with reduction `none`.
 //
 //===----------------------------------------------------------------------===//
 
@@ -30,8 +30,8 @@ using train::LossReduction;
 // The label that class losses ignore by default, as in PyTorch.
 static constexpr int64_t kIgnoredLabel = -100;
 
-/// The input of the model that each number of `value` is made of, one by one;
-/// null if there is none.
+/// The input of the model from which `value` is computed elementwise; null if
+/// there is none.
 static BlockArgument findInput(Value value) {
   for (;;) {
     value = skipIdentities(value);
@@ -69,8 +69,8 @@ static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
   llvm_unreachable("all losses handled");
 }
 
-/// Sums everything that belongs to one of `samples`, whose dimension 0 holds
-/// several rows each where a model of texts joined them.
+/// Sums everything that belongs to each of `samples`. In language models
+/// dimension 0 may hold several rows for each sample.
 static Value sumPerSample(OpBuilder &builder, Location loc, Value value,
                           int64_t samples) {
   RankedTensorType type = typeOf(value);
@@ -91,7 +91,7 @@ static Value sumPerSample(OpBuilder &builder, Location loc, Value value,
   return train::ReduceSumOp::create(builder, loc, value, axes);
 }
 
-/// Any float tensor as one number: the mean, unless it is one already.
+/// Reduces any float tensor to one number: its mean, unless it has one element.
 static Value toScalar(OpBuilder &builder, Location loc, Value value) {
   RankedTensorType type = typeOf(value);
   if (type.getRank() == 0)
@@ -114,7 +114,7 @@ static Location lossLoc(func::FuncOp func, const LossChoice &choice) {
   return makeNodeLoc(func.getContext(), kLossNode, lossName(choice.kind));
 }
 
-/// Labels of `scores` whose dimension `axis` counts classes.
+/// The type of labels for `scores`, whose dimension `axis` counts classes.
 static RankedTensorType labelsOf(RankedTensorType scores, int64_t axis) {
   SmallVector<int64_t> shape(scores.getShape());
   shape.erase(shape.begin() + axis);
@@ -130,7 +130,7 @@ static Loss appendTarget(func::FuncOp func, const LossChoice &choice) {
   Value prediction = findPrediction(output, choice);
   loss.prediction = prediction;
 
-  // What users give; the loss may take it in another shape.
+  // `given` is the type of the input; the loss may take it in another shape.
   RankedTensorType type = typeOf(prediction), given = type;
   if (loss.isClassification()) {
     builder.setInsertionPoint(getReturn(func));
@@ -161,17 +161,17 @@ static Loss appendTarget(func::FuncOp func, const LossChoice &choice) {
   return loss;
 }
 
-/// The loss in `func`, a copy of `predict`; none if an output is the loss that
-/// no loss op computes.
+/// Finds or starts the loss in `func`, a copy of `predict`; none if the loss is
+/// an output that no loss op computes.
 static std::optional<Loss> prepareLoss(func::FuncOp func,
                                        const LossChoice &choice) {
   return choice.inGraph ? findLoss(getReturn(func).getOperand(choice.output))
                         : appendTarget(func, choice);
 }
 
-/// The loss as one number: a model's own loss as it is, others by their mean.
-/// The mean of a model's own losses is that of its elements, also where the
-/// mean of the loss op divides by class weights or leaves out labels.
+/// Builds the loss as one number. A model's own scalar loss is used as it is,
+/// others are averaged. The mean of a model's own loss is the plain mean of its
+/// elements, even if the loss op has class weights or ignores labels.
 static Value buildScalar(OpBuilder &builder, func::FuncOp func, Location loc,
                          const LossChoice &choice,
                          const std::optional<Loss> &loss) {
@@ -182,7 +182,7 @@ static Value buildScalar(OpBuilder &builder, func::FuncOp func, Location loc,
   return toScalar(builder, loc, getReturn(func).getOperand(choice.output));
 }
 
-/// Builds `train` and returns the loss that it minimizes the mean or sum of.
+/// Builds `train` and returns the loss whose mean or sum it minimizes.
 static std::optional<Loss> buildTrain(func::FuncOp func,
                                       const LossChoice &choice) {
   Location loc = lossLoc(func, choice);
@@ -194,7 +194,7 @@ static std::optional<Loss> buildTrain(func::FuncOp func,
   return loss;
 }
 
-/// Lets the loss of `train` smooth labels. Evaluation does not.
+/// Adds label smoothing to the loss of `train`, but not to that of `evaluate`.
 static LogicalResult smoothLabels(func::FuncOp train, double smoothing) {
   Operation *op =
       skipIdentities(getReturn(train).getOperand(0)).getDefiningOp();
@@ -212,8 +212,8 @@ static LogicalResult smoothLabels(func::FuncOp train, double smoothing) {
             "with labels";
 }
 
-/// Whether the exponential of the loss is a perplexity: it is the mean over
-/// tokens. `predict` is still as imported.
+/// Whether the exponential of the loss is a perplexity, that is, whether the
+/// loss is a mean over tokens. `predict` must still be as imported.
 static bool hasPerplexity(func::FuncOp predict, const LossChoice &choice,
                           const std::optional<Loss> &loss) {
   bool isMean =
@@ -223,8 +223,8 @@ static bool hasPerplexity(func::FuncOp predict, const LossChoice &choice,
          labelsTokens(predict, loss->target);
 }
 
-/// Rows of an output that belong to samples, several to each, are told from
-/// those that belong to the batch as a whole.
+/// Marks outputs whose rows belong to samples, with several rows for each, to
+/// distinguish them from outputs of the whole batch.
 static void describeJoinedOutputs(func::FuncOp predict) {
   for (auto [i, value] : llvm::enumerate(getReturn(predict).getOperands()))
     if (!predict.getResultAttr(i, kBatchDimAttr) &&
@@ -233,7 +233,7 @@ static void describeJoinedOutputs(func::FuncOp predict) {
                             Builder(predict.getContext()).getI64IntegerAttr(0));
 }
 
-/// One number for each element of `shape`.
+/// A constant of `shape` with all elements equal to `number`.
 static Value repeat(OpBuilder &builder, Location loc, Type element,
                     double number, ArrayRef<int64_t> shape) {
   return train::BroadcastToOp::create(
@@ -241,8 +241,8 @@ static Value repeat(OpBuilder &builder, Location loc, Type element,
       createScalar(builder, loc, element, number));
 }
 
-/// How much each label counts in the mean; for losses without labels, how many
-/// elements a sample has.
+/// The weight of each label in the mean; for losses without labels, the number
+/// of elements of a sample.
 static Value buildWeights(OpBuilder &builder, Location loc, const Loss &loss) {
   if (loss.isClassification())
     return train::IsCountedOp::create(builder, loc, loss.target, loss.weight,
@@ -279,8 +279,7 @@ static void buildEvaluate(func::FuncOp func, const LossChoice &choice) {
     };
     add(buildLoss(builder, loc, *loss, LossReduction::None), "sample_loss");
     Value weights = buildWeights(builder, loc, *loss);
-    // In the mean of elements labels that are ignored count; in the accuracy
-    // they do not.
+    // Ignored labels count in a mean of elements, but not in the accuracy.
     bool isMeanOfElements = choice.inGraph && loss->isMeanOfElements();
     add(isMeanOfElements
             ? repeat(builder, loc, typeOf(weights).getElementType(), 1,
@@ -290,7 +289,7 @@ static void buildEvaluate(func::FuncOp func, const LossChoice &choice) {
     if (loss->isClassification()) {
       Value hits = train::IsCorrectOp::create(builder, loc, loss->prediction,
                                               loss->target);
-      // A label that does not count is no hit, whatever the model says.
+      // An ignored label is never a hit, whatever the model predicts.
       add(train::MulOp::create(builder, loc, hits, weights), "sample_correct");
     }
     if (isMeanOfElements)
@@ -300,8 +299,8 @@ static void buildEvaluate(func::FuncOp func, const LossChoice &choice) {
   eraseDeadOps(func);
 }
 
-/// Removes the loss and what only it needs from `predict`. A model that gives
-/// nothing but its loss predicts what the loss is taken of.
+/// Removes the loss and what only it needs from `predict`. If the model's only
+/// output is its loss, `predict` returns the prediction that the loss takes.
 static void stripPredict(func::FuncOp predict, const LossChoice &choice) {
   std::optional<Loss> loss =
       findLoss(getReturn(predict).getOperand(choice.output));
@@ -381,8 +380,8 @@ struct AddLossPass
     addNote(module, "loss: " + choice.text + " (" + choice.why + ")");
   }
 
-  /// What `mpc export --training` makes of it: kind, output, the input that it
-  /// is compared with, and the dimension of classes.
+  /// The parts of the loss that `mpc export --training` uses: kind, output, the
+  /// input that it is compared with, and the dimension of classes.
   ArrayAttr describeParts(func::FuncOp train, const LossChoice &choice) {
     Builder builder(&getContext());
     if (choice.inGraph)
@@ -394,10 +393,10 @@ struct AddLossPass
         lossName(choice.kind), outputName, target,
         choice.takesLabels() ? StringRef(axis) : StringRef()});
   }
-  std::string outputName; ///< Name of the output that is the loss, or has one.
+  std::string outputName; ///< Output that is the loss, or its prediction.
 
-  /// In a model that brings its own step `train` and `evaluate` give the loss
-  /// already.
+  /// If the model brings its own step, `train` and `evaluate` already return
+  /// the loss.
   LogicalResult takeOwnLoss(func::FuncOp predict) {
     ModuleOp module = getOperation();
     auto name = module->getAttrOfType<StringAttr>(kImportedStepAttr);

@@ -1,7 +1,8 @@
 //===- AddOptimizer.cpp - From gradients to the step that trains ----------===//
 //
-// Implements mpc-add-optimizer. Parameters, gradients and moments are packs of
-// one layout (Packing.h), so that the update is one op on whole packs.
+// Implements mpc-add-optimizer. Parameters, gradients and moments are packs
+// with the same layout (Packing.h), so that the update is one op on whole
+// packs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,8 +40,7 @@ struct AddOptimizerPass
     func::FuncOp func = Program(module).entry(EntryRole::Train);
     if (failed(checkOptions()))
       return signalPassFailure();
-    bool isDone =
-        hasImportedStep(module) && !func; // mpc-pack-updates has done it.
+    bool isDone = hasImportedStep(module) && !func; // Done by mpc-pack-updates.
     if (predictsOnly(module) || isDone)
       return;
     if (!func || func.getNumResults() < 2 ||
@@ -85,7 +85,7 @@ private:
     return success();
   }
 
-  /// Every parameter has its gradient, in the order of the states.
+  /// Checks that every parameter has a gradient, in the order of the states.
   LogicalResult checkGradients(func::FuncOp func) {
     SmallVector<StringRef> names, found;
     for (train::StateOp state : program().states(StateRole::Parameter))
@@ -144,7 +144,7 @@ private:
     train::WriteOp::create(builder, updateLoc(), state, value);
   }
 
-  /// Packs the moments that a checkpoint begins with, if it has those of all
+  /// Packs the initial moments from a checkpoint, if it has them for all
   /// weights.
   LogicalResult packMoments(const Packing &packing) {
     for (StateRole role : {StateRole::FirstMoment, StateRole::SecondMoment}) {
@@ -168,7 +168,7 @@ private:
     return success();
   }
 
-  /// The function's one read of the parameters.
+  /// The function's single read of the parameters.
   Value readParameters(OpBuilder &builder, func::FuncOp func) {
     train::ReadOp known = train::findRead(func, parameters);
     return known ? known.getResult() : read(builder, parameters);
@@ -184,7 +184,7 @@ private:
           train::IncrementOp::create(builder, updateLoc(), count));
   }
 
-  /// Takes the gradients out of the results and packs them.
+  /// Removes the gradients from the results and packs them.
   Value packGradients(func::FuncOp func, const Packing &packing) {
     SmallVector<Output> outputs = getOutputs(func);
     llvm::StringMap<Value> byName;
@@ -206,7 +206,7 @@ private:
   // Updates
   //===--------------------------------------------------------------------===//
 
-  /// What a formula reads and writes of this module.
+  /// Gives a formula access to the states of this module.
   class PackedUpdate : public Update {
   public:
     PackedUpdate(AddOptimizerPass &pass, OpBuilder &builder,
@@ -255,10 +255,10 @@ private:
 
     AddOptimizerPass &pass;
     const Packing &packing;
-    llvm::StringMap<train::StateOp> states; ///< By what the formula calls them.
+    llvm::StringMap<train::StateOp> states; ///< By their names in the formula.
   };
 
-  /// How many updates there will be; 0 where nobody looks at it.
+  /// The total number of updates; 0 if neither schedule nor warm-up uses it.
   Value buildTotalSteps(OpBuilder &builder) {
     bool isShare = warmup > 0 && warmup < 1;
     if (findSchedule(schedule)->hasEnd || isShare)
@@ -271,8 +271,8 @@ private:
         DenseElementsAttr::get(type, builder.getI64IntegerAttr(0)));
   }
 
-  /// The learning rate of this step: as it is set, or what the schedule makes
-  /// of that.
+  /// The learning rate of this step: the value that is set, adjusted by the
+  /// schedule.
   Value buildRate(OpBuilder &builder, Type element, Value step) {
     auto rate = FloatAttr::get(element, lr);
     Value base = read(
@@ -288,8 +288,8 @@ private:
         f64(lrGamma), f64(lrPeriod), f64(lrFactor), f64(lrPower));
   }
 
-  /// Gradients within their limits. `factor`, if not null, makes true
-  /// those given, whose norm is `norm`.
+  /// Clips gradients. `factor`, if not null, is what the given gradients must
+  /// be multiplied by; `norm` is the norm of the product.
   Value buildClipping(OpBuilder &builder, Value gradients, Value norm,
                       Value factor) {
     Location loc = updateLoc();
@@ -309,15 +309,16 @@ private:
     Value clip;
     if (clipNorm > 0)
       clip = train::ClipFactorOp::create(builder, loc, norm, f32(clipNorm));
-    // Numbers first: gradients are then read twice and never written.
+    // Multiply the scalars first, so that gradients are read twice and never
+    // written.
     return multiply(gradients, multiply(factor, clip));
   }
 
-  /// Lets the average of the weights follow them, as
-  /// torch.optim.swa_utils.get_ema_multi_avg_fn: a copy at first, then
-  /// ema' = d ema + (1 - d) w. With a warm-up d is at most (1 + n) / (10 + n)
-  /// after n updates. It has its own counter: where training continues from a
-  /// checkpoint without it, it begins there.
+  /// Updates the moving average of the weights, as
+  /// torch.optim.swa_utils.get_ema_multi_avg_fn: a copy at first, then ema' = d
+  /// ema + (1 - d) w. With a warm-up d is at most (1 + n) / (10 + n) after n
+  /// updates. It has its own counter, so that it can start when training
+  /// continues from a checkpoint without an average.
   void buildAverage(OpBuilder &builder, Value weights, const Packing &packing) {
     if (ema == 0)
       return;
@@ -351,8 +352,8 @@ private:
   }
 
   /// Clips the gradients and updates weights, moments and the step counter.
-  /// `factor`, if not null, makes true gradients of those given. Gives what
-  /// the function tells of it.
+  /// `factor`, if not null, is what the given gradients must be multiplied by.
+  /// Returns the outputs that describe the update.
   SmallVector<Output> buildUpdate(OpBuilder &builder, func::FuncOp func,
                                   Value gradients, const Packing &packing,
                                   Value factor = nullptr) {
@@ -410,7 +411,7 @@ private:
     return seed;
   }
 
-  /// The backward pass starts from the share of the loss.
+  /// Makes the backward pass start from the micro-batch's share of the loss.
   void divideSeed(OpBuilder &builder, train::ConstantOp seed,
                   const Accumulation &how) {
     auto type = cast<RankedTensorType>(seed.getType());
@@ -423,7 +424,7 @@ private:
     seed.getResult().replaceAllUsesExcept(weighted.getResult(), weighted);
   }
 
-  /// Adds `value` to the number of this role, which starts as zero.
+  /// Adds `value` to the state with this role, which starts as zero.
   void addTo(OpBuilder &builder, StateRole role, Value value) {
     auto zero = FloatAttr::get(getElementTypeOrSelf(value), 0.0);
     train::StateOp state = program().getOrCreateNumber(role, zero);
@@ -436,8 +437,8 @@ private:
     write(builder, number, createScalar(builder, updateLoc(), element, 0.0));
   }
 
-  /// Adds the gradients of one micro-batch to their sum, its share of the loss
-  /// to that of losses.
+  /// Adds the gradients of one micro-batch to their sum, and its share of the
+  /// loss to the sum of losses.
   void buildAccumulate(func::FuncOp func, Value gradients,
                        const Packing &packing) {
     program().setRole(func, EntryRole::Accumulate);
@@ -470,8 +471,8 @@ private:
     buildApply(packing, how, getElementTypeOrSelf(loss));
   }
 
-  /// Random numbers are keyed by the step, which stands still between two
-  /// updates: micro-batches get a counter of their own.
+  /// Random numbers are keyed by the step, which does not change between two
+  /// updates, so micro-batches get a counter of their own.
   void countMicroSteps(OpBuilder &builder, func::FuncOp func) {
     train::StateOp steps = program().state(StateRole::StepCount);
     SmallVector<train::ReadOp> reads;
@@ -487,7 +488,7 @@ private:
     advance(builder, counter, reads.front());
   }
 
-  /// Updates from the sums and empties them.
+  /// Builds `apply`, which updates from the sums and resets them.
   void buildApply(const Packing &packing, const Accumulation &how,
                   Type lossType) {
     Location loc = updateLoc();
@@ -506,8 +507,8 @@ private:
       train::StateOp divisorSum = program().state(StateRole::LossDivisor);
       Value divisor = read(builder, divisorSum);
       factor = train::MeanFactorOp::create(builder, loc, divisor, terms);
-      // Where nothing counted, no gradient moves a weight, but the loss of one
-      // batch would be no number, and neither is this.
+      // If no label counted, the gradients are 0, and the loss is NaN, like
+      // that of a single batch.
       loss = train::DivOp::create(builder, loc, loss, divisor);
       if (how.divisor)
         loss = train::MulOp::create(
@@ -515,7 +516,8 @@ private:
             createScalar(builder, loc, lossType, how.terms));
       clear(builder, divisorSum, lossType);
     } else {
-      // Also where this is 1: the sum itself is gone when the function returns.
+      // Needed even if the factor is 1: the sum itself is reset when the
+      // function returns.
       Value one = createScalar(builder, loc, lossType, 1.0);
       loss = train::LossShareOp::create(builder, loc, loss, one, terms);
     }
@@ -533,8 +535,9 @@ private:
   const Optimizer *formula = nullptr;
   OptimizerOptions how; ///< Options of the formula.
   ParameterGroups parameterGroups;
-  train::StateOp parameters;                       ///< The pack.
-  llvm::DenseMap<StateRole, ElementsAttr> moments; ///< What some begin with.
+  train::StateOp parameters; ///< The pack.
+  llvm::DenseMap<StateRole, ElementsAttr>
+      moments; ///< Initial values, if given.
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- DeferStates.cpp - Micro-batches change nothing by themselves -------===//
+//===- DeferStates.cpp - Defer state changes of micro-batches -------------===//
 //
 // Implements mpc-defer-states.
 //
@@ -18,8 +18,9 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// The state in which micro-batches advance `state`. Statistics go where
-/// gradients go: a checkpoint has the model's own among its weights.
+/// Creates the state that micro-batches update in place of `state`. Pending
+/// statistics get the kind of gradient sums, because a checkpoint stores the
+/// model's own statistics with its weights.
 static train::StateOp createPending(Program program, train::StateOp state) {
   bool isNumber = state.getKind() == train::StateKind::Control;
   return program.createState(
@@ -39,7 +40,7 @@ struct DeferStatesPass : mpc::impl::DeferStatesPassBase<DeferStatesPass> {
     func::FuncOp apply = program.entry(EntryRole::Apply);
     if (!accumulate || !apply)
       return;
-    // What apply writes as well carries sums from one to the other.
+    // States that apply writes as well carry sums from accumulate to apply.
     llvm::StringSet<> carried;
     for (auto write : apply.front().getOps<train::WriteOp>())
       carried.insert(write.getState());
@@ -51,8 +52,8 @@ struct DeferStatesPass : mpc::impl::DeferStatesPassBase<DeferStatesPass> {
   }
 
 private:
-  /// Lets `write` and all reads of its state go to the pending one, which
-  /// `apply` takes over.
+  /// Redirects `write` and all reads of its state to the pending state, whose
+  /// value `apply` copies back.
   static void defer(Program program, train::WriteOp write,
                     func::FuncOp accumulate, func::FuncOp apply) {
     train::StateOp state = write.getStateOp();

@@ -1,8 +1,8 @@
 //===- Differentiate.cpp - The gradient of the loss -----------------------===//
 //
-// Implements mpc-differentiate. How gradients are taken is in
-// compiler/Dialect/Train/Transforms; here stands of what, and what becomes of
-// them.
+// Implements mpc-differentiate. The differentiation itself is in
+// compiler/Dialect/Train/Transforms; this pass chooses the values to
+// differentiate by and handles the gradients.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +22,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// The reads of parameters, in their order.
+/// The reads of parameters, in program order.
 static SmallVector<Value> parameterReads(func::FuncOp func) {
   SmallVector<Value> reads;
   for (auto read : func.getOps<train::ReadOp>()) {
@@ -33,7 +33,7 @@ static SmallVector<Value> parameterReads(func::FuncOp func) {
   return reads;
 }
 
-/// The states that the loss depends on, also by way of ops that stop gradients.
+/// The states that the loss depends on, also through ops that stop gradients.
 static llvm::StringSet<> statesBehind(Value loss, func::FuncOp func) {
   llvm::DenseSet<Value> feeding = {loss};
   llvm::StringSet<> states;
@@ -105,9 +105,9 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     eraseStops(func);
   }
 
-  /// Puts the backward pass in the place of gradients that the model takes. One
-  /// that is returned, as that of a parameter, starts from a seed of the loss;
-  /// others are part of it.
+  /// Replaces gradient ops of the model by backward passes. One whose results
+  /// are returned, as gradients of parameters, starts from a loss seed; others
+  /// are part of the loss.
   static LogicalResult expandGradients(func::FuncOp func) {
     auto isReturned = [](Operation *user) { return isa<func::ReturnOp>(user); };
     for (auto op :
@@ -155,7 +155,8 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
     for (auto [value, gradient] : llvm::zip_equal(reads, gradients)) {
       if (!gradient)
         continue;
-      // Several reads of one state: its gradient is their sum.
+      // If a state is read several times, its gradient is the sum over the
+      // reads.
       auto read = value.getDefiningOp<train::ReadOp>();
       Value &sum = byState[read.getState()];
       sum = sum ? train::AddOp::create(builder, gradientLoc(read.getLoc()), sum,
@@ -187,7 +188,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
       addNote(module, "not trained, because no gradient reaches: " + stopped);
   }
 
-  /// All that is left to do for ops that stop gradients is their forward part.
+  /// Replaces ops that stop gradients by their forward part.
   void eraseStops(func::FuncOp func) {
     for (Operation &op : llvm::make_early_inc_range(func.front()))
       if (op.hasTrait<train::StopsGradient>()) {

@@ -1,13 +1,14 @@
-//===- LimitIndices.cpp - What the integers of an input may be ------------===//
+//===- LimitIndices.cpp - Valid ranges of integer inputs ------------------===//
 //
-// Implements mpc-limit-indices. Starts at each input of integers and follows
-// its values through ops that only move them, arithmetic with constants and
-// choices between them, to the ops that take them as indices or labels. The
-// limits of these are then carried back to the input (Limits.h).
+// Implements mpc-limit-indices. Starts at each integer input and follows its
+// values through ops that only move them, arithmetic with constants and
+// selects, to the ops that take them as indices or labels. The limits of these
+// are mapped back to the input (Limits.h).
 //
 // Where a model replaces one label itself, as exporters write a loss with
 // ignore_index (`where(labels != -100, labels, 0)`), that label is allowed as
-// well. Nothing is known of what a choice replaces that depends on other data.
+// well. If the condition depends on other data, the replaced values are
+// unknown.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,7 @@ using namespace mpc;
 
 namespace {
 
-/// What the uses of one input ask of it.
+/// The limits that the uses of one input impose on it.
 class InputUses {
 public:
   InputUses(BlockArgument input, const FlatIndices &flat)
@@ -42,10 +43,10 @@ public:
     follow();
   }
 
-  /// Empty if any integer will do.
+  /// Empty if any integer is allowed.
   std::optional<Limits> limits() const;
 
-  /// The uses as indices that limits() keeps in range.
+  /// The uses as indices that are in range if the input is within limits().
   SmallVector<OpOperand *> checkedUses() const;
 
 private:
@@ -59,20 +60,21 @@ private:
     }
   };
 
-  /// How values of the input came to where they are.
+  /// How values of the input reached a use.
   struct Way {
-    bool isPart = false; ///< Only some of them.
+    bool isPart = false; ///< Only a part of the input.
     Path path;
   };
 
-  /// All uses of a value, or one of them, that are still to be looked at.
+  /// Uses of a value, or a single use, that remain to be visited.
   struct Pending {
     Value value;    ///< Null: `use` alone.
-    OpOperand *use; ///< The next one; null if there is none.
+    OpOperand *use; ///< The next use; null if there is none.
     Way way;
-    bool isNewPart = false; ///< `value` is a part that was taken here.
+    bool isNewPart = false; ///< `value` is the part taken by this slice.
     Found found = {};
-    std::vector<Pending> inner = {}; ///< Uses behind the last one, reversed.
+    std::vector<Pending> inner =
+        {}; ///< Values reached by the last use, reversed.
   };
   static Pending allUses(Value value, Way way) {
     OpOperand *first = value.use_empty() ? nullptr : &*value.use_begin();
@@ -86,7 +88,7 @@ private:
 
   void follow();
   void leave(const Pending &done, Pending *outer);
-  // Each looks at one use and appends the values to follow from there.
+  // Each visits one use and appends the values to follow from there.
   using Next = std::vector<Pending>;
   Found visit(OpOperand &use, Way way, Next &next);
   Found visitIndex(OpOperand &use, Limits limits, Way way);
@@ -99,27 +101,27 @@ private:
   std::optional<SmallVector<Limits>> comparedWith(train::CompareOp compare,
                                                   bool isTrue) const;
   std::optional<Path> pathTo(Value value, Path::Links &links) const;
-  /// A model that joins values with themselves again and again has more uses
-  /// than can be looked at.
+  /// A model that repeatedly concatenates values with themselves has too many
+  /// uses to visit them all.
   static constexpr int kMaxUses = 100000, kMaxConditions = 100;
 
   BlockArgument input;
   const FlatIndices &flat;
   int uses = 0;
   Path::Links links;
-  /// What was found of values to which nothing happens on the way.
+  /// Results for values that are reached without arithmetic.
   llvm::DenseMap<std::pair<Value, unsigned>, Found> followed;
-  std::optional<Limits> ofWhole; ///< All must hold.
-  std::optional<Limits> ofParts; ///< Slices of the input: one must hold.
-  bool hasOthers = false;        ///< Some values may be any integer.
-  /// Uses as indices, and what is in range there.
+  std::optional<Limits> ofWhole; ///< Intersection over all uses.
+  std::optional<Limits> ofParts; ///< Union over slices of the input.
+  bool hasOthers = false;        ///< Some parts may be any integer.
+  /// Uses as indices, and the limits of the input for each.
   SmallVector<std::pair<OpOperand *, Limits>> known;
 };
 
 } // namespace
 
-/// What an op asks of the indices or labels that it takes; none if it takes
-/// none as this operand.
+/// The limits of the indices or labels that an op takes; none if this operand
+/// is neither.
 static std::optional<Limits> limitsOf(OpOperand &use, const FlatIndices &flat) {
   if (std::optional<int64_t> extent = flat.extentOf(use))
     return Limits{0, *extent, std::nullopt};
@@ -133,7 +135,7 @@ static std::optional<Limits> limitsOf(OpOperand &use, const FlatIndices &flat) {
   return Limits{range->low, range->high, range->ignored};
 }
 
-/// The number that all elements of a constant are.
+/// The value of a splat integer constant.
 static std::optional<int64_t> numberOf(Value value) {
   DenseIntElementsAttr elements = integersOf(value);
   if (!elements || !elements.isSplat())
@@ -141,7 +143,7 @@ static std::optional<int64_t> numberOf(Value value) {
   return elements.getSplatValue<APInt>().getSExtValue();
 }
 
-/// Whether all values of the result are integers of the operands.
+/// Whether the result contains only elements of integer operands.
 static bool movesValues(Operation *op) {
   auto isInteger = [](Value value) {
     auto type = dyn_cast<IntegerType>(typeOf(value).getElementType());
@@ -156,8 +158,8 @@ static bool takesPart(Operation *op) {
   return cast<train::MoveOpInterface>(op).getMove() == train::Move::Picked;
 }
 
-/// How `value` is made of the input; none if it is not, or of more than the
-/// input and constants.
+/// The path from the input to `value`; none if `value` is not computed from the
+/// input and constants alone.
 std::optional<Path> InputUses::pathTo(Value value, Path::Links &links) const {
   SmallVector<IntegerStep> steps;
   while (Operation *op = value.getDefiningOp()) {
@@ -182,8 +184,8 @@ std::optional<Path> InputUses::pathTo(Value value, Path::Links &links) const {
   return path;
 }
 
-/// Which integers of the input make a comparison with a number true, or false.
-/// None if that is not known.
+/// The integers of the input for which a comparison with a number is `isTrue`.
+/// None if they are not known.
 std::optional<SmallVector<Limits>>
 InputUses::comparedWith(train::CompareOp compare, bool isTrue) const {
   constexpr int64_t kNoLow = Limits::kNoLow, kNoHigh = Limits::kNoHigh;
@@ -218,7 +220,8 @@ InputUses::comparedWith(train::CompareOp compare, bool isTrue) const {
   return std::nullopt;
 }
 
-/// Which integers of the input a choice replaces; none if that is not known.
+/// The integers of the input that a select replaces; none if they are not
+/// known.
 std::optional<SmallVector<Limits>>
 InputUses::replacedBy(Value condition, bool isKeptIfTrue) const {
   SmallVector<Limits> replaced;
@@ -230,7 +233,8 @@ InputUses::replacedBy(Value condition, bool isKeptIfTrue) const {
     Operation *op = value.getDefiningOp();
     if (!op)
       return std::nullopt;
-    // Kept where both hold: replaced where either does not.
+    // If a value is kept where both conditions hold, it is replaced where
+    // either does not.
     bool isEither = isKept ? isa<train::AndOp>(op) : isa<train::OrOp>(op);
     auto move = dyn_cast<train::MoveOpInterface>(op);
     bool repeats = move && move.getMove() == train::Move::Repeated;
@@ -251,7 +255,7 @@ InputUses::replacedBy(Value condition, bool isKeptIfTrue) const {
   return replaced;
 }
 
-/// Follows the values through a choice that replaces some of them.
+/// Follows the values through a select that replaces some of them.
 void InputUses::visitSelect(train::SelectOp select, OpOperand &use, Way way,
                             Next &next) {
   std::optional<SmallVector<Limits>> replaced;
@@ -278,7 +282,7 @@ void InputUses::visitInteger(train::IntegerOp op, OpOperand &use, Way way,
   next.push_back(allUses(op.getResult(), way));
 }
 
-/// What was joined may be taken apart again, as exporters write x[i, j].
+/// Concatenated values may be sliced apart again, as exporters write x[i, j].
 void InputUses::visitJoin(train::JoinOpInterface join, OpOperand &use, Way way,
                           Next &next) {
   int64_t axis = join.getJoinAxis(), begin = 0;
@@ -306,14 +310,14 @@ void InputUses::visitJoin(train::JoinOpInterface join, OpOperand &use, Way way,
   }
 }
 
-/// Takes what an index asks back to the input.
+/// Maps the limits of an index back to the input.
 InputUses::Found InputUses::visitIndex(OpOperand &use, Limits limits, Way way) {
-  if (limits.allowsAll()) // Labels that are compared alone.
+  if (limits.allowsAll()) // Labels that are only compared.
     return {};
   std::optional<Limits> own = way.path.limitsOfInput(limits);
   if (own && way.path.isExact())
     known.emplace_back(&use, *own);
-  if (!own || own->allowsAll()) { // Any integer will do, as far as is known.
+  if (!own || own->allowsAll()) { // Any integer may be allowed.
     hasOthers = true;
     return {/*asIndex=*/true};
   }
@@ -348,16 +352,16 @@ InputUses::Found InputUses::visit(OpOperand &use, Way way, Next &next) {
   return {};
 }
 
-/// Adds what was found to the value that it was reached from.
+/// Merges the results into those of the value that it was reached from.
 void InputUses::leave(const Pending &done, Pending *outer) {
-  // A part that is nothing but compared may hold any number.
+  // A part that is only compared may hold any number.
   if (done.isNewPart)
     hasOthers |= done.found.inComparison && !done.found.asIndex;
   if (outer)
     outer->found.add(done.found);
 }
 
-/// Looks at all uses, depth first.
+/// Visits all uses, depth first.
 void InputUses::follow() {
   std::vector<Pending> stack = {allUses(input, Way())};
   while (!stack.empty()) {
@@ -365,7 +369,8 @@ void InputUses::follow() {
     if (!top.inner.empty()) {
       Pending inner = std::move(top.inner.back());
       top.inner.pop_back();
-      // Values that are taken apart and joined again are reached in many ways.
+      // Values that are sliced and concatenated again are reached on many
+      // paths.
       auto known = followed.find({inner.value, inner.way.isPart});
       if (inner.value && inner.way.path.isEmpty() && known != followed.end()) {
         inner.found = known->second;
@@ -390,8 +395,8 @@ void InputUses::follow() {
   }
 }
 
-/// Slices need not be alike: one may be an index of a table, another one of a
-/// larger table. If another is no index at all, nothing is known of the input.
+/// Slices may have different limits: they may be indices of tables of different
+/// sizes. If a slice is not an index at all, nothing is known about the input.
 std::optional<Limits> InputUses::limits() const {
   if (!ofParts || hasOthers)
     return ofWhole;
@@ -408,7 +413,7 @@ SmallVector<OpOperand *> InputUses::checkedUses() const {
   return uses;
 }
 
-/// Whether an index is always one of the tensor that it was made for.
+/// Whether an index is in range by construction.
 static bool isAlwaysInRange(Value index) {
   while (Operation *op = index.getDefiningOp()) {
     if (op->hasTrait<OpTrait::ConstantLike>() ||

@@ -1,8 +1,8 @@
-//===- PackUpdates.cpp - The updates of a model's own step, as few passes -===//
+//===- PackUpdates.cpp - Pack the updates of a model's own step -----------===//
 //
-// Implements mpc-pack-updates: weights, gradients and what the step keeps for
-// them become packs, one for each formula, as mpc-add-optimizer makes them for
-// its own. What is not element by element stays as it is.
+// Implements mpc-pack-updates: weights, gradients and optimizer states become
+// packs, one for each formula, like those of mpc-add-optimizer. Computations
+// that are not elementwise stay as they are.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,12 +28,13 @@ using namespace mpc;
 
 namespace {
 
-/// Weights that one formula updates, or one whose formula is not packable.
+/// The weights that one formula updates, or a single weight whose formula is
+/// not packable.
 struct Group {
   SmallVector<train::StateOp> weights;
   std::vector<UpdateFormula> formulas; ///< Formula of each weight.
   SmallVector<int64_t> offsets;        ///< In the pack of the group.
-  int64_t begin = 0;                   ///< In that of all parameters.
+  int64_t begin = 0;                   ///< In the pack of all parameters.
   RankedTensorType type;               ///< Type of the group's packs.
   bool isPackable = true;
 };
@@ -78,8 +79,8 @@ private:
               "training step, which takes one batch";
   }
 
-  /// The gradients that `train` returns; it gives nothing but the loss from now
-  /// on.
+  /// Removes the gradients from the results of `train`, which from then on
+  /// returns only the loss.
   void takeGradients() {
     SmallVector<Output> outputs = getOutputs(function);
     for (const Output &output : ArrayRef(outputs).drop_front()) {
@@ -97,7 +98,7 @@ private:
     return read ? read.getResult() : Value();
   }
 
-  /// Puts weights of one formula together, in the order of the first of them.
+  /// Groups weights by formula, in the order of their first weights.
   void findGroups() {
     llvm::MapVector<StringRef, SmallVector<unsigned>> byKey;
     SmallVector<train::StateOp> weights;
@@ -108,7 +109,7 @@ private:
         formulas.emplace_back(findRead(write.getStateOp()), write, known,
                               !differentiated.contains(write.getState()));
       }
-    SmallVector<std::string> alone; // Keys of those that go by themselves.
+    SmallVector<std::string> alone; // Keys of weights in a group of their own.
     alone.reserve(formulas.size());
     llvm::DenseMap<Operation *, unsigned> owners;
     for (UpdateFormula &formula : formulas)
@@ -137,7 +138,7 @@ private:
     }
   }
 
-  /// Gives weights their places, and all functions one read of them all.
+  /// Assigns offsets to weights, and gives every function one read of the pack.
   LogicalResult layOut() {
     Operation *last = nullptr;
     llvm::DenseSet<Operation *> first;
@@ -173,7 +174,7 @@ private:
     return success();
   }
 
-  /// The weight at this place of the pack, as the function reads it.
+  /// The function's view of the weight at this offset of the pack.
   Value findView(int64_t offset) {
     for (auto view : function.getOps<train::UnpackOp>())
       if (view.getPacked() == parameters && int64_t(view.getOffset()) == offset)
@@ -190,7 +191,8 @@ private:
     SmallVector<Value> updated, norms;
     SmallVector<int64_t> offsets;
     packLoose(builder, norms);
-    // Those of weights first; what follows a weight reads its gradient, too.
+    // Groups that own gradients of weights first, because other groups may read
+    // them.
     for (bool isOwn : {true, false})
       for (Group &group : groups)
         if (isOwn == ownsGradients(group))
@@ -211,14 +213,14 @@ private:
     if (groups.size() > 1 || !groups.front().isPackable)
       all = train::PackOp::create(builder, loc, packing.type, updated, offsets);
     train::WriteOp::create(builder, loc, parameterPack, all);
-    if (norms.empty()) // Nothing else could tell whether it is finite.
+    if (norms.empty()) // Nothing else tests whether the step is finite.
       packGradients(builder, nullptr, all, int64_t(0), norms);
     finishStep(builder, norms);
     return success();
   }
 
-  /// Packs the gradients of a group, and lets all that comes behind them read
-  /// them there: so they are unscaled for everybody.
+  /// Packs the gradients of a group, and redirects all their users to the pack,
+  /// so that loss scaling can unscale them for all users.
   void packGradients(OpBuilder &builder, Group &group,
                      SmallVectorImpl<Value> &norms) {
     unsigned count = group.formulas.front().gradients.size();
@@ -233,7 +235,7 @@ private:
       if (!isPacked)
         packs[{&group, k}] =
             packGradients(builder, type, gradients, group.offsets, norms);
-      else if (type) // Once is enough for the norm.
+      else if (type) // The norm needs them only once.
         packs[{&group, k}] = packViews(builder, type, gradients, group.offsets);
     }
   }
@@ -244,7 +246,7 @@ private:
     });
   }
 
-  /// A pack of gradients that other packs have already.
+  /// Packs gradients that other packs already contain.
   train::PackOp packViews(OpBuilder &builder, RankedTensorType type,
                           ArrayRef<Value> gradients,
                           ArrayRef<int64_t> offsets) {
@@ -259,7 +261,7 @@ private:
                                  offsets);
   }
 
-  /// Those that formulas come to by another way, or not at all.
+  /// Packs gradients that no formula takes directly.
   void packLoose(OpBuilder &builder, SmallVectorImpl<Value> &norms) {
     for (Group &group : groups)
       for (const UpdateFormula &formula : group.formulas)
@@ -269,8 +271,8 @@ private:
       packGradients(builder, nullptr, gradient, int64_t(0), norms);
   }
 
-  /// Into a pack of `type`; if that is null, the one tensor into one of its
-  /// own.
+  /// Packs gradients into a pack of `type`; if that is null, packs a single
+  /// tensor by itself.
   train::PackOp packGradients(OpBuilder &builder, RankedTensorType type,
                               ArrayRef<Value> gradients,
                               ArrayRef<int64_t> offsets,
@@ -292,7 +294,7 @@ private:
     return pack;
   }
 
-  /// All that `values` are computed by.
+  /// All ops that `values` are computed by.
   static llvm::DenseSet<Operation *> opsBehind(ValueRange values) {
     llvm::DenseSet<Operation *> ops;
     SmallVector<Value> work(values);
@@ -318,16 +320,16 @@ private:
     known.insert(view);
   }
 
-  /// The new weights of a group; what it keeps for them is written.
+  /// Builds the new weights of a group and writes its states.
   Value buildUpdate(OpBuilder &builder, Group &group) {
     Location loc = updateLoc(&getContext());
-    if (!group.isPackable) // Its write keeps what it becomes, until the end.
+    if (!group.isPackable) // Its write holds the new value until the end.
       return group.formulas.front().write.getValue();
     Value weights = parameters;
     if (groups.size() > 1)
       weights = train::UnpackOp::create(builder, loc, group.type, parameters,
                                         builder.getI64IntegerAttr(group.begin));
-    // Once more, for weights and gradients are views now.
+    // Analyze it again, because weights and gradients are views now.
     train::WriteOp first = group.formulas.front().write;
     UpdateFormula formula(findView(group.begin), first, known,
                           !differentiated.contains(first.getState()));
@@ -364,7 +366,7 @@ private:
     return results.front();
   }
 
-  /// Lets who reads what one tensor of a pack becomes read it there.
+  /// Redirects users of one tensor's new value to the pack.
   void readUpdated(OpBuilder &builder, train::WriteOp write, Value pack,
                    int64_t offset) {
     Value value = write.getValue();
@@ -377,7 +379,8 @@ private:
     value.replaceAllUsesWith(view);
   }
 
-  /// Reads the states of a group that have number `k` in its formula, as one.
+  /// Packs state number `k` of the formula for all weights of a group into one
+  /// state, and reads it.
   Value packStates(OpBuilder &builder, const Group &group, unsigned k) {
     SmallVector<train::StateOp> states;
     for (const UpdateFormula &formula : group.formulas)
@@ -398,7 +401,7 @@ private:
     return train::ReadOp::create(builder, updateLoc(&getContext()), state);
   }
 
-  /// The pack takes the place of the states that are in it.
+  /// Replaces the states by the pack that contains them.
   void retireStates(OpBuilder &builder, const Group &group, unsigned k,
                     Value pack) {
     for (auto [i, formula] : llvm::enumerate(group.formulas)) {
@@ -413,7 +416,8 @@ private:
     }
   }
 
-  /// `step` gives the loss and the norm of all gradients, and counts.
+  /// Makes `step` return the loss and the norm of all gradients, and count
+  /// steps.
   void finishStep(OpBuilder &builder, ArrayRef<Value> norms) {
     Location loc = updateLoc(&getContext());
     Value norm = norms.front();
@@ -442,14 +446,14 @@ private:
 
   func::FuncOp function;
   llvm::DenseSet<Value> known;  ///< Gradients of weights, or views of them.
-  llvm::SetVector<Value> loose; ///< Those that belong to no formula.
+  llvm::SetVector<Value> loose; ///< Gradients that belong to no formula.
   llvm::DenseMap<Value, std::pair<Value, int64_t>>
-      firstPacks;                   ///< First packs of gradients.
+      firstPacks; ///< First pack of each gradient, and its offset.
   llvm::StringSet<> differentiated; ///< Weights whose gradients are known.
   std::vector<Group> groups;
   Packing packing;
   train::StateOp parameterPack;
-  Value parameters; ///< All, as `train` reads them.
+  Value parameters; ///< All parameters, as `train` reads them.
   llvm::DenseMap<std::pair<const Group *, unsigned>, train::PackOp> packs;
 };
 

@@ -1,7 +1,7 @@
 //===- UseTrainingForm.cpp - BatchNormalization and Dropout in training ---===//
 //
-// Implements mpc-use-training-form. Which form an op has in training is the
-// op's own knowledge; this pass says where training is.
+// Implements mpc-use-training-form. Each op defines its own training form; this
+// pass decides where it applies.
 //
 //===----------------------------------------------------------------------===//
 

@@ -1,6 +1,6 @@
 //===- VerifyGrad.cpp - What may exist after the gradient stage -----------===//
 //
-// Implements mpc-verify-grad. Every finding is reported, not the first alone.
+// Implements mpc-verify-grad. Reports all faults, not only the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -88,8 +88,8 @@ private:
     verifySamples(find(EntryRole::Evaluate));
   }
 
-  /// The function gives these rank-0 floats, perhaps the learning rate of the
-  /// step, and nothing else.
+  /// Checks that the function returns these rank-0 floats, optionally the
+  /// learning rate of the step, and nothing else.
   void verifyScalars(func::FuncOp func, ArrayRef<StringRef> names) {
     if (!func)
       return;
@@ -107,7 +107,8 @@ private:
                ", of rank 0");
   }
 
-  /// `evaluate` gives one loss, or vectors with one element per sample.
+  /// Checks that `evaluate` returns one loss, or vectors with one element per
+  /// sample.
   void verifySamples(func::FuncOp func) {
     if (!func)
       return;
@@ -133,7 +134,7 @@ private:
            "perhaps sample_correct and sample_counted, of one length");
   }
 
-  /// One packed state holds all parameters.
+  /// Checks that one packed state holds all parameters.
   void verifyParameters() {
     unsigned packs = 0;
     for (auto state : getOperation().getOps<train::StateOp>()) {
@@ -176,7 +177,7 @@ private:
     if (packReads > 1)
       fail(func.getLoc(), "mpc-add-optimizer",
            "'" + entryName(func) + "' reads the parameters more than once");
-    // A model's own step may have a gradient for each of its updates, or none.
+    // A model's own step may have any number of gradient packs.
     bool isOwn =
         hasImportedStep(getOperation()) && train::isTrainingEntry(func);
     if (!isOwn && seeds != (train::isTrainingEntry(func) ? 1 : 0))

@@ -1,10 +1,10 @@
 //===- FlatIndices.cpp - Indices that a model flattens itself -------------===//
 //
 // A flattened index is a sum of terms, each of which is an index times the
-// stride of its dimension. A sum counts as one if its terms have different
-// strides of the shape that the table had before it was flattened, one of them
-// 1, and if constant terms stay within their dimensions. Any other sum is an
-// index of rows.
+// stride of its dimension. A sum is recognized as one if its terms have
+// different strides of the shape that the table had before it was flattened,
+// one of them 1, and if constant terms stay within their dimensions. Any other
+// sum is a plain row index.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,14 +22,14 @@ using train::IntegerOperation;
 namespace {
 
 struct Term {
-  OpOperand *use;              ///< Takes the index or the constant.
+  OpOperand *use;              ///< The use of the index or the constant.
   int64_t stride;              ///< What the index is multiplied by.
   DenseIntElementsAttr values; ///< Set for constants: multiples of the stride.
 };
 
 } // namespace
 
-/// The op that `value` comes from, behind those that only move integers.
+/// The op that computes `value`, looking through ops that only move integers.
 static Operation *originOf(Value value) {
   Operation *op = value.getDefiningOp();
   while (auto move = dyn_cast_if_present<train::MoveOpInterface>(op)) {
@@ -41,8 +41,8 @@ static Operation *originOf(Value value) {
   return op;
 }
 
-/// `op` as a sum of two tensors; one number that is added to all indices
-/// shifts them, and is no term.
+/// Whether `op` is a sum of two terms. A single number that is added to all
+/// indices shifts them and is not a term.
 static bool isSumOfTerms(train::IntegerOp op) {
   if (op.getKind() != IntegerOperation::Add)
     return false;
@@ -52,9 +52,9 @@ static bool isSumOfTerms(train::IntegerOp op) {
   });
 }
 
-/// The terms of the index that `use` takes, some of which are sums again.
+/// The terms of the index that `use` takes, expanding nested sums.
 static SmallVector<Term> findTerms(OpOperand &use) {
-  constexpr size_t kMaxTerms = 16; // More dimensions than tensors have.
+  constexpr size_t kMaxTerms = 16; // Larger than the rank of any tensor.
   SmallVector<Term> terms;
   SmallVector<OpOperand *> work = {&use};
   while (!work.empty() && terms.size() <= kMaxTerms) {
@@ -81,8 +81,8 @@ static SmallVector<Term> findTerms(OpOperand &use) {
   return terms;
 }
 
-/// The extents that became the dimension of rows of `table`; none if it is no
-/// tensor that was flattened.
+/// The extents that were flattened into dimension 0 of `table`; none if it is
+/// not a flattened tensor.
 static ArrayRef<int64_t> flattenedExtents(Value table) {
   auto reshape = table.getDefiningOp<train::ReshapeOp>();
   if (!reshape)

@@ -27,7 +27,8 @@ Limits mpc::unite(const Limits &a, const Limits &b) {
   Limits any = {std::min(a.low, b.low), std::max(a.high, b.high), a.ignored};
   if (!any.ignored)
     any.ignored = b.ignored;
-  if (b.ignored && !any.allows(*b.ignored)) { // Two labels: those between, too.
+  if (b.ignored &&
+      !any.allows(*b.ignored)) { // Two labels: include those between.
     any.low = std::min(any.low, *b.ignored);
     any.high = std::max(any.high, *b.ignored + 1);
   }
@@ -60,7 +61,7 @@ std::optional<IntegerStep> IntegerStep::of(train::IntegerOp op,
   return step;
 }
 
-/// `bound - number`; no bound stays none. None if there is no such integer.
+/// `bound - number`; kNoLow and kNoHigh stay as they are. None on overflow.
 static std::optional<int64_t> minus(int64_t bound, int64_t number) {
   if (bound == kNoLow || bound == kNoHigh)
     return bound;
@@ -71,7 +72,7 @@ static std::optional<int64_t> minus(int64_t bound, int64_t number) {
   return difference;
 }
 
-/// Before something of [least, greatest] is added.
+/// The limits before a number in [least, greatest] is added.
 static std::optional<Limits> beforeSum(const Limits &after, int64_t least,
                                        int64_t greatest) {
   auto low = minus(after.low, greatest), high = minus(after.high, least);
@@ -86,8 +87,8 @@ static std::optional<Limits> beforeSum(const Limits &after, int64_t least,
   return limits;
 }
 
-/// Before the sign changes: -x lies in [low, high) where x lies in
-/// [1 - high, 1 - low).
+/// The limits before negation: -x is in [low, high) if x is in [1 - high, 1 -
+/// low).
 static std::optional<Limits> beforeNegation(const Limits &after) {
   std::optional<int64_t> low = kNoLow, high = kNoHigh;
   if (after.high != kNoHigh)
@@ -102,7 +103,7 @@ static std::optional<Limits> beforeNegation(const Limits &after) {
   return limits;
 }
 
-/// Before a multiplication by a number of at least 1.
+/// The limits before a multiplication by a number of at least 1.
 static std::optional<Limits> beforeProduct(const Limits &after,
                                            int64_t factor) {
   Limits limits = after;
@@ -117,7 +118,7 @@ static std::optional<Limits> beforeProduct(const Limits &after,
   return limits;
 }
 
-/// Before the greater of it and `floor` is taken.
+/// The limits of x given those of max(x, floor).
 static std::optional<Limits> beforeMax(const Limits &after, int64_t floor) {
   if (!after.allows(floor)) {
     if (after.high != kNoHigh && floor >= after.high)
@@ -130,12 +131,12 @@ static std::optional<Limits> beforeMax(const Limits &after, int64_t floor) {
     return Limits{kNoLow, after.high,
                   after.ignored && *after.ignored > floor ? after.ignored
                                                           : std::nullopt};
-  // All that is no greater becomes the label to ignore.
+  // Everything up to `floor` becomes the ignored label.
   bool isAbove = floor >= after.low;
   return Limits{kNoLow, isAbove ? floor + 1 : after.high, {}};
 }
 
-/// Before the lesser of it and `ceiling` is taken: as `beforeMax`, mirrored.
+/// The limits of x given those of min(x, ceiling): `beforeMax`, mirrored.
 static std::optional<Limits> beforeMin(const Limits &after, int64_t ceiling) {
   if (ceiling == kNoLow)
     return std::nullopt;
@@ -145,7 +146,7 @@ static std::optional<Limits> beforeMin(const Limits &after, int64_t ceiling) {
   return mirrored ? beforeNegation(*mirrored) : std::nullopt;
 }
 
-/// Before a division that leaves [least, greatest].
+/// The limits before a remainder whose results lie in [least, greatest].
 static std::optional<Limits> beforeRest(const Limits &after, int64_t least,
                                         int64_t greatest) {
   if (after.isInRange(least) && after.isInRange(greatest))
@@ -156,11 +157,11 @@ static std::optional<Limits> beforeRest(const Limits &after, int64_t least,
 std::optional<Limits> IntegerStep::before(const Limits &after) const {
   using Kind = IntegerOperation;
   const bool isSplat = least == greatest;
-  // Bounds that bound nothing.
+  // Bounds without effect.
   if ((operation == Kind::Max && greatest == kNoLow) ||
       (operation == Kind::Min && least == kNoHigh))
     return after;
-  // What is negated or counted on below fits.
+  // Ensures that the negations and increments below do not overflow.
   if (least == kNoLow || greatest == kNoHigh)
     return std::nullopt;
   switch (operation) {
@@ -180,12 +181,12 @@ std::optional<Limits> IntegerStep::before(const Limits &after) const {
     return isSplat ? beforeMax(after, least) : std::nullopt;
   case Kind::Min:
     return isSplat ? beforeMin(after, least) : std::nullopt;
-  case Kind::Mod: // The sign of the divisor.
+  case Kind::Mod: // Has the sign of the divisor.
     if (isConstantFirst || !isSplat || least == 0)
       return std::nullopt;
     return beforeRest(after, std::min<int64_t>(least + 1, 0),
                       std::max<int64_t>(least - 1, 0));
-  case Kind::Rem: { // The sign of what is divided.
+  case Kind::Rem: { // Has the sign of the dividend.
     if (isConstantFirst || !isSplat || least == 0)
       return std::nullopt;
     int64_t most = std::abs(least) - 1;
@@ -215,7 +216,7 @@ Path Path::replacing(ArrayRef<Limits> integers, Links &links) const {
 }
 
 std::optional<Limits> Path::limitsOfInput(Limits limits) const {
-  SmallVector<Limits> replaced; // The last ones first.
+  SmallVector<Limits> replaced; // In reverse order.
   for (const Link *link = last; link; link = link->before) {
     replaced.append(link->replaced.rbegin(), link->replaced.rend());
     if (!link->step)
@@ -228,7 +229,8 @@ std::optional<Limits> Path::limitsOfInput(Limits limits) const {
   for (const Limits &integers : llvm::reverse(replaced)) {
     bool isOne = integers.low != kNoLow && integers.high != kNoHigh &&
                  integers.high - integers.low == 1;
-    // One that stands for "no label" stays apart, also beside the others.
+    // A single value that stands for "no label" becomes `ignored` instead of
+    // widening the range.
     if (isOne && !limits.ignored && !limits.allows(integers.low))
       limits.ignored = integers.low;
     else if (!isOne || !limits.allows(integers.low))

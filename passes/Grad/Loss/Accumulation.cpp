@@ -24,7 +24,7 @@ static int64_t batchSizeOf(func::FuncOp func) {
 
 namespace {
 
-/// What the loss of one function says.
+/// Analyzes the loss of one function.
 class Analysis {
 public:
   Analysis(OpBuilder &builder, func::FuncOp func, train::ConstantOp seed,
@@ -46,7 +46,7 @@ public:
   }
 
 private:
-  /// Sums, if there is nothing else; otherwise the mean.
+  /// Sums if all terms are sums; otherwise the mean.
   Accumulation ofSumsAndMeans(LossTerms &terms) {
     SmallVector<Value> sums, others;
     Operation *joined = nullptr;
@@ -58,7 +58,7 @@ private:
                              ? nullptr
                              : findJoinedSamples(term, batchSize, sources);
       joined = joined ? joined : inner;
-      // What is linear behind a mean of samples is one as well.
+      // An op that is linear in a mean over samples is such a mean as well.
       auto mean = dyn_cast_or_null<train::BatchLossOpInterface>(inner);
       if (growth == LossGrowth::Sum && mean && !mean.isSumReduction())
         growth = LossGrowth::Mean;
@@ -88,7 +88,8 @@ private:
     return {1.0, /*isMean=*/false};
   }
 
-  /// A mean by labels that count or weights of classes counts by these.
+  /// A mean over counted labels or with class weights is weighted by the op's
+  /// divisor.
   Accumulation weighByOp(const LossTerm &term) {
     auto op = term.value.getDefiningOp<train::BatchLossOpInterface>();
     Accumulation result{double(count)};
@@ -97,8 +98,8 @@ private:
     return result;
   }
 
-  /// A mean over weights that the model writes out counts by their sum. Of
-  /// other ratios nothing says how they come together.
+  /// A weighted mean that the model writes out is weighted by the sum of its
+  /// weights. For other ratios it is unknown how they combine.
   Accumulation ofRatio(LossRatio ratio) {
     Accumulation result{double(count)};
     Location loc = ratio.op.getLoc();
@@ -134,7 +135,8 @@ private:
                         ", may differ from the loss of one large batch");
   }
 
-  /// Numbers alone do not tell a mean from a sum that is scaled.
+  /// A mean and a scaled sum cannot be distinguished by their factors alone, so
+  /// a note tells which was assumed.
   void noteDivided(const LossTerms &terms) {
     for (const LossTerm &term : terms.ofData)
       if (term.isDivided)

@@ -20,7 +20,7 @@ std::optional<Loss> mpc::findLoss(Value value) {
               op.getClassWeights(), op.getIgnoredLabel(), op.getReduction()};
 }
 
-/// Returns true if a loss op is among what `value` is computed from.
+/// Returns true if `value` depends on a loss op.
 static bool dependsOnLoss(Value value) {
   SmallVector<Value> work = {value};
   llvm::SmallPtrSet<Operation *, 32> seen;
@@ -55,7 +55,7 @@ StringRef mpc::lossName(LossKind kind) {
   llvm_unreachable("all losses named");
 }
 
-/// The loss of this name among those that can be taken of an output.
+/// The loss with this name, among those that can be applied to an output.
 static std::optional<LossKind> parseLossName(StringRef name) {
   for (LossKind kind :
        {LossKind::CrossEntropy, LossKind::MeanSquaredError,
@@ -104,7 +104,7 @@ static FailureOr<unsigned> findOutput(func::FuncOp predict, StringRef name) {
          << listOutputs(predict, all);
 }
 
-/// The one output that a loss can be taken of if nobody names it.
+/// The output to apply a loss to if none is named: there must be only one.
 static FailureOr<unsigned> onlyOutput(func::FuncOp predict) {
   auto all = llvm::to_vector(llvm::seq<unsigned>(0, predict.getNumResults()));
   if (all.size() == 1)
@@ -132,8 +132,8 @@ Value mpc::findPrediction(Value output, const LossChoice &choice) {
   return output;
 }
 
-/// Checks that the loss can be taken of the chosen output and puts the choice
-/// into words.
+/// Checks that the loss can be applied to the chosen output, and describes the
+/// choice.
 static LogicalResult putIntoWords(func::FuncOp predict, bool isAsked,
                                   LossChoice &choice) {
   StringRef output = resultName(predict, choice.output);
@@ -185,8 +185,8 @@ static LogicalResult putIntoWords(func::FuncOp predict, bool isAsked,
   return success();
 }
 
-/// Finds the classes for a loss that has some; for others an axis must not be
-/// given.
+/// Finds the class axis for a classification loss; for others an axis must not
+/// be given.
 static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
                                 LossChoice &choice) {
   if (!choice.takesLabels()) {
@@ -198,7 +198,7 @@ static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
                               : lossName(choice.kind));
   }
   if (typeOf(getReturn(predict).getOperand(choice.output)).getRank() < 2)
-    return success(); // Described as an error.
+    return success(); // putIntoWords reports the error.
   FailureOr<ClassAxis> found = findClassAxis(predict, choice.output, asked);
   if (failed(found))
     return failure();
@@ -245,7 +245,7 @@ static LogicalResult chooseByOption(func::FuncOp predict, StringRef option,
   return success();
 }
 
-/// Whether an output is one number, and not that of a single sample.
+/// Whether an output is one number that does not belong to a single sample.
 static bool isOneNumber(func::FuncOp predict, unsigned output) {
   RankedTensorType type = typeOf(getReturn(predict).getOperand(output));
   if (!isa<FloatType>(type.getElementType()) || type.getNumElements() != 1)
@@ -259,8 +259,8 @@ static bool isOneNumber(func::FuncOp predict, unsigned output) {
           llvm::none_of(predict.getArguments(), isOneSample));
 }
 
-/// Takes the loss of the graph: what a loss op makes, else what is one number.
-/// Else takes one that fits the shape of the output.
+/// Takes the loss of the graph: the output of a loss op, else an output that is
+/// one number. Otherwise chooses a loss that fits the shape of the output.
 static LogicalResult chooseByGraph(func::FuncOp predict, int64_t labelAxis,
                                    LossChoice &choice) {
   SmallVector<unsigned> losses;

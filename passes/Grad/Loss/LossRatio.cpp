@@ -10,8 +10,8 @@
 using namespace mlir;
 using namespace mpc;
 
-/// The operand that `op` multiplies by a fixed number or adds one to; null if
-/// it does something else.
+/// The operand that `op` multiplies by a fixed value or adds one to; null for
+/// other ops.
 static Value operandBesideNumber(Operation *op, const Sources &sources) {
   auto affine = dyn_cast<train::AffineOpInterface>(op);
   if (!affine)
@@ -37,7 +37,8 @@ static Value rootOf(Value value) {
   return value;
 }
 
-/// What is summed up, or averaged, to a single number; null if nothing is.
+/// The operand of the sum or mean that computes the single number `sum`; null
+/// if there is none.
 static Value summandsOf(Value sum) {
   if (typeOf(sum).getNumElements() != 1)
     return nullptr;
@@ -64,7 +65,7 @@ static bool areWeighted(Value losses, Value weights) {
          matchPattern(rootOf(select->getOperand(2)), m_AnyZeroFloat());
 }
 
-/// Whether `ratio` is a mean of losses by weights.
+/// Whether `ratio` is a weighted mean of losses.
 static bool isWeightedMean(train::DivOp ratio, const Sources &sources) {
   Value sum = skipIdentities(ratio.getLhs());
   while (Operation *op = sum.getDefiningOp()) {
@@ -78,7 +79,8 @@ static bool isWeightedMean(train::DivOp ratio, const Sources &sources) {
   Value losses = summandsOf(sum), weights = summandsOf(ratio.getRhs());
   if (!losses || !weights || sources.hasParameters(weights))
     return false;
-  // One for each loss: a mask that is repeated counts once for several.
+  // There must be one weight for each loss: a mask that is repeated would count
+  // only once for several losses.
   return typeOf(losses).getNumElements() == typeOf(weights).getNumElements() &&
          areWeighted(skipIdentities(losses), weights);
 }
@@ -96,7 +98,7 @@ std::optional<LossRatio> mpc::findLossRatio(Value term,
   return found;
 }
 
-/// Whether `op` multiplies the gradient `grad` by a fixed number.
+/// Whether `op` multiplies the gradient `grad` by a fixed value.
 static bool scalesGradient(Operation *op, Value grad, const Sources &sources) {
   if (train::isView(op))
     return true;

@@ -43,8 +43,9 @@ std::string mpc::shapeText(RankedTensorType type) {
 // Classes
 //===----------------------------------------------------------------------===//
 
-/// The input of integers whose shape `type` has without dimension `axis`, -1
-/// if there is none. Of one integer a sample nobody knows what it stands for.
+/// The number of the integer input whose shape is that of `type` without
+/// dimension `axis`; -1 if there is none. Inputs with one integer per sample do
+/// not count, because they can mean anything.
 static int findLabelled(func::FuncOp predict, RankedTensorType type,
                         int64_t axis) {
   SmallVector<int64_t> labels(type.getShape());
@@ -108,8 +109,8 @@ Value mpc::joinDimsBefore(OpBuilder &builder, Location loc, Value value,
 // Samples
 //===----------------------------------------------------------------------===//
 
-/// The operand of the op behind `value` whose rows stay apart in its rows; null
-/// if there is none.
+/// The operand of the op that computes `value` whose rows correspond to the
+/// rows of `value`; null if there is none.
 static Value findRows(Value value) {
   Operation *op = value.getDefiningOp();
   if (!op || cast<OpResult>(value).getResultNumber() != 0)
@@ -124,7 +125,7 @@ static Value findRows(Value value) {
   return nullptr;
 }
 
-/// Whether dimension 0 of `shape` counts samples as that of some input does.
+/// Whether dimension 0 of `shape` equals the batch dimension of some input.
 static bool startsWithSamples(func::FuncOp func, ArrayRef<int64_t> shape) {
   return llvm::any_of(func.getArguments(), [&](BlockArgument input) {
     return func.getArgAttr(input.getArgNumber(), kBatchDimAttr) &&
@@ -157,7 +158,7 @@ SmallVector<int64_t> mpc::joinedDims(func::FuncOp func, Value value) {
 //===----------------------------------------------------------------------===//
 
 bool mpc::labelsTokens(func::FuncOp predict, Value target) {
-  // Labels may be shifted, cut or flattened on their way.
+  // Labels may have been shifted, sliced or flattened.
   while (Operation *op = target.getDefiningOp()) {
     if (op->getNumOperands() == 0)
       return false;

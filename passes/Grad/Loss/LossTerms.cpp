@@ -15,7 +15,7 @@ using namespace mpc;
 // Terms
 //===----------------------------------------------------------------------===//
 
-/// The size of a number; 1 where `value` is none.
+/// The magnitude of a constant number; 1 if `value` is not one.
 static double sizeOf(Value value) {
   DenseElementsAttr constant;
   if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat() ||
@@ -24,8 +24,8 @@ static double sizeOf(Value value) {
   return std::fabs(constant.getSplatValue<APFloat>().convertToDouble());
 }
 
-/// What `op`, which is linear in `operand`, multiplies it by, as far as numbers
-/// do.
+/// The constant factor by which `op`, which is linear in `operand`, multiplies
+/// it.
 static double factorOf(train::AffineOpInterface op, unsigned operand) {
   double factor = 1;
   for (OpOperand &other : op->getOpOperands()) {
@@ -46,8 +46,8 @@ static bool dividesByBatch(double factor, int64_t batchSize) {
   return whole >= 1 && std::fabs(multiple - whole) <= 1e-5 * whole;
 }
 
-/// Whether all elements of `value` are one and the same, or one of several
-/// values that were joined: what a model stacks to add it up.
+/// Whether `value` repeats one scalar or concatenates several: models stack
+/// terms to add them up. Appends the scalars to `parts`.
 static bool isStack(Value value, SmallVectorImpl<Value> &parts) {
   auto move = value.getDefiningOp<train::MoveOpInterface>();
   if (!move || (move.getMove() != train::Move::Joined &&
@@ -58,7 +58,7 @@ static bool isStack(Value value, SmallVectorImpl<Value> &parts) {
       parts, [](Value part) { return typeOf(part).getNumElements() == 1; });
 }
 
-/// Takes `term` apart if it adds up or averages what was stacked for that.
+/// Splits `term` if it sums or averages stacked values.
 static bool takeStackApart(const LossTerm &term,
                            SmallVectorImpl<LossTerm> &parts) {
   auto op = term.value.getDefiningOp<train::BatchLossOpInterface>();
@@ -74,8 +74,8 @@ static bool takeStackApart(const LossTerm &term,
   return true;
 }
 
-/// Takes `term` apart, if its op adds or multiplies what data decides on and
-/// what it does not, or adds several terms.
+/// Splits `term` if its op adds several terms, or multiplies a term by a value
+/// that does not depend on data.
 static bool takeApart(const LossTerm &term, const Sources &sources,
                       int64_t batchSize, SmallVectorImpl<LossTerm> &parts,
                       SmallVectorImpl<Value> &ofWeights) {
@@ -134,8 +134,8 @@ LossTerms mpc::findLossTerms(Value loss, const Sources &sources,
 // Growth
 //===----------------------------------------------------------------------===//
 
-/// Whether `op` reduces dimension 0, and that holds the samples, or what a
-/// reshape joined them with.
+/// Whether `op` reduces dimension 0 and that holds the samples, alone or
+/// collapsed with other dimensions.
 static bool reducesSamples(Operation *op, int64_t batchSize) {
   auto reduction = dyn_cast<train::ReductionOpInterface>(op);
   if (!reduction || batchSize <= 1 || reduction.getAxes().empty() ||
@@ -150,9 +150,9 @@ static bool reducesSamples(Operation *op, int64_t batchSize) {
                                  holdsSamples(skipIdentities(input)));
 }
 
-/// The op behind `term` that adds up or averages the samples: of several
-/// reductions the innermost that reduces them, else the outermost. What is
-/// multiplied on the way joins `term`.
+/// The op behind `term` that sums or averages the samples: the innermost
+/// reduction that reduces them, else the outermost reduction. Factors on the
+/// way are added to `term`.
 static train::BatchLossOpInterface
 findBatchOp(LossTerm &term, int64_t batchSize, const Sources &sources) {
   train::BatchLossOpInterface found;

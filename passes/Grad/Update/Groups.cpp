@@ -20,15 +20,15 @@ using namespace mlir;
 using namespace mpc;
 
 //===----------------------------------------------------------------------===//
-// What the user says
+// User options
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// One `--group`.
+/// One `--group` rule.
 struct Rule {
   std::string pattern;
-  std::optional<double> rate, decay; ///< The rate as a factor.
+  std::optional<double> rate, decay; ///< Rate: a factor.
 };
 
 } // namespace
@@ -70,7 +70,7 @@ static FailureOr<Rule> parseRule(ModuleOp module, StringRef text,
   return rule;
 }
 
-/// Fails if `pattern`, of `option`, is no regular expression.
+/// Fails if `pattern`, of `option`, is not a regular expression.
 static LogicalResult checkPattern(ModuleOp module, StringRef option,
                                   StringRef pattern) {
   std::string reason;
@@ -85,10 +85,10 @@ static LogicalResult checkPattern(ModuleOp module, StringRef option,
 // Parameters
 //===----------------------------------------------------------------------===//
 
-/// Whether `value` is what a norm made, scaled and moved by nothing but one
-/// more factor and offset.
+/// Whether `value` is the result of a norm, with at most one more factor and
+/// offset.
 static bool isNormalized(Value value) {
-  constexpr int kMaxOps = 8; // Reshapes around a factor and an offset.
+  constexpr int kMaxOps = 8; // Reshapes, a factor and an offset.
   for (int i = 0; i < kMaxOps; ++i) {
     Operation *op = value.getDefiningOp();
     if (!op)
@@ -102,8 +102,9 @@ static bool isNormalized(Value value) {
   return false;
 }
 
-/// Whether a norm has what is read at `value` as its scale or offset: as an
-/// operand, or, norms of groups of channels, in a product or sum behind it.
+/// Whether the parameter read as `value` is the scale or offset of a norm: as
+/// its operand or, for norms of groups of channels, in a product or sum after
+/// it.
 static bool isOfNorm(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *op = use.getOwner();
@@ -128,7 +129,7 @@ static bool isOfNorm(ModuleOp module, train::StateOp state) {
   return found;
 }
 
-/// Whether `--no-decay=WHAT` is about the parameter.
+/// Whether `--no-decay=WHAT` applies to the parameter.
 static bool isSelected(ModuleOp module, StringRef what, train::StateOp state) {
   bool isVector = cast<RankedTensorType>(state.getType()).getRank() <= 1;
   if (what == "norms")
@@ -138,7 +139,7 @@ static bool isSelected(ModuleOp module, StringRef what, train::StateOp state) {
   return matchesUserRegex(what, state.getSymName());
 }
 
-/// What commas part that stand in no bracket: "norms,fc[1,2]" is two.
+/// Splits at commas outside brackets: "norms,fc[1,2]" is two patterns.
 static SmallVector<StringRef> splitPatterns(StringRef text) {
   SmallVector<StringRef> patterns;
   int depth = 0;
@@ -209,7 +210,7 @@ FailureOr<ParameterGroups> ParameterGroups::find(ModuleOp module,
     if (known == result.groups.end())
       result.groups.push_back(group);
   }
-  // Models need not have either.
+  // A model need not have norms or biases.
   for (auto [i, what] : llvm::enumerate(exceptions))
     if (isKind(what) && !std::exchange(exceptionMatched[i], true))
       addNote(module, "option 'no-decay'=" + what + " matches no parameter");

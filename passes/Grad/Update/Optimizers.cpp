@@ -1,7 +1,7 @@
 //===- Optimizers.cpp - Formulas of weight updates ------------------------===//
 //
-// All but the oldest are built of elementary ops; fusion makes one pass over
-// all packs of them. Formulas are PyTorch's where it has the optimizer.
+// All but the oldest are built of elementary ops, which fusion turns into one
+// pass over all packs. Formulas are PyTorch's where it has the optimizer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,7 +18,7 @@ using namespace mpc;
 
 namespace {
 
-/// Elementary ops at one place.
+/// Creates elementary ops.
 struct Math {
   explicit Math(Update &update)
       : builder(update.builder), loc(update.loc),
@@ -61,7 +61,7 @@ static FloatAttr f32(Update &u, double value) {
   return u.builder.getF32FloatAttr(static_cast<float>(value));
 }
 
-/// The share of a weight that decays, or null: per row, or one number.
+/// The weight decay: [rows, 1], one number, or null if there is none.
 static Value decayOf(Update &u, Math &m) {
   if (u.decay)
     return u.decay;
@@ -83,7 +83,7 @@ static Value decayedWeight(Update &u, Math &m) {
   return m.mul(u.weights, kept);
 }
 
-/// 1 - beta^(step + 1), or 1 where moments are taken as they are.
+/// 1 - beta^(step + 1), or 1 if the bias is not corrected.
 static Value correctionOf(Update &u, Math &m, double beta) {
   if (!u.options.correctBias)
     return m.number(1);
@@ -130,7 +130,7 @@ static constexpr OptimizerState kSecondMoment = {StateRole::SecondMoment,
 
 template <bool decoupled> static Value buildAdam(Update &u) {
   Math m(u);
-  // Where groups differ in their decay it stands beside the op.
+  // If groups differ in their decay, it is applied outside the op.
   Value weights = u.weights, gradients = u.gradients;
   double decay = u.decay ? 0 : u.options.weightDecay;
   if (u.decay && decoupled)
@@ -156,8 +156,8 @@ struct Moments {
 };
 } // namespace
 
-/// beta1 m + (1 - beta1) g and beta2 v + (1 - beta2) g^2, which are also what
-/// the states become.
+/// Returns beta1 m + (1 - beta1) g and beta2 v + (1 - beta2) g^2, and writes
+/// them to the states.
 static Moments nextMoments(Update &u, Math &m, Value gradients) {
   Moments next;
   next.first = m.mix(u.options.beta1, u.readPack(kFirstMoment), gradients);
@@ -168,8 +168,8 @@ static Moments nextMoments(Update &u, Math &m, Value gradients) {
   return next;
 }
 
-/// AdamW as Hugging Face's transformers had it and ONNX Runtime has by
-/// default: epsilon is added before the bias is corrected, and weights decay
+/// AdamW as in earlier versions of Hugging Face's transformers, and the default
+/// of ONNX Runtime: epsilon is added before bias correction, and weights decay
 /// after the update.
 ///   w1 = w - lr sqrt(correction2) / correction1 * m' / (sqrt(v') + epsilon)
 ///   w' = w1 - lr decay w1
@@ -236,7 +236,7 @@ static Value buildLion(Update &u) {
   return m.sub(u.weights, m.mul(u.rate, direction));
 }
 
-/// Adam's direction, with decay, as long as each parameter is.
+/// Adam's direction, including decay, scaled to the norm of each parameter.
 ///   r = m' / correction1 / (sqrt(v' / correction2) + epsilon) + decay w
 ///   w' = w - lr (|w| / |r|, 1 where either is 0) r
 /// Source: You et al., Large Batch Optimization for Deep Learning, 2020,

@@ -13,7 +13,7 @@
 using namespace mlir;
 using namespace mpc;
 
-// A slot starts where a buffer may, in a copy of 16 bit, too.
+// Slots are aligned like buffers, even in a 16-bit copy.
 static constexpr int64_t kSlotAlignment = kBufferAlignment / 2;
 /// Lays out `states`, one after the other.
 static FailureOr<Packing>

@@ -28,7 +28,7 @@ Value mpc::findNumber(Value value) {
   return nullptr;
 }
 
-/// Whether each element of the result comes from one of each operand.
+/// Whether each element of the result depends on one element of each operand.
 static bool isElementwise(Operation *op) {
   return isa_and_nonnull<train::AdamOp>(op) ||
          (op && op->getNumResults() == 1 &&
@@ -40,7 +40,8 @@ UpdateFormula::UpdateFormula(Value weight, train::WriteOp write,
     : write(write), weight(weight), known(&known),
       type(typeOf(write.getValue())), hasNone(hasNone) {
   visit(write.getValue());
-  for (unsigned i = 0; i < states.size(); ++i) { // They may lead to others.
+  for (unsigned i = 0; i < states.size();
+       ++i) { // Visiting their writes may find more.
     stateWrites.push_back(findWrite(write, states[i].getSymName()));
     if (stateWrites.back())
       visit(stateWrites.back().getValue());
@@ -49,7 +50,8 @@ UpdateFormula::UpdateFormula(Value weight, train::WriteOp write,
   llvm::raw_string_ostream(text) << write->getAttr(kUpdateAttr);
 }
 
-/// What ends the formula here; none for what is computed element by element.
+/// The role of `value` if the formula ends there; none for values that are
+/// computed elementwise.
 std::optional<UpdateFormula::Role> UpdateFormula::leafRole(Value value) {
   if (value == weight)
     return Role::Weight;
@@ -68,7 +70,7 @@ std::optional<UpdateFormula::Role> UpdateFormula::leafRole(Value value) {
     gradients.push_back(value);
     return Role::Gradient;
   }
-  // What a weight of one element becomes is a number, too.
+  // The new value of a one-element weight also looks like a number.
   if (findNumber(value) && !(fits && isOwn(value)))
     return Role::Number;
   Operation *op = value.getDefiningOp();
@@ -127,8 +129,8 @@ static std::optional<double> knownNumber(Value value) {
   return elements.getSplatValue<APFloat>().convertToDouble();
 }
 
-/// Whether the formula is finite between tensors, where packs are zero: numbers
-/// that are not known are taken for other than that.
+/// Whether the formula is finite in the padding of packs, where all values are
+/// zero. Unknown numbers are assumed not to be zero.
 bool UpdateFormula::isSafeAtZero() const {
   llvm::DenseMap<Value, std::optional<double>> at;
   for (auto [value, role] : roles) {
@@ -181,7 +183,7 @@ bool UpdateFormula::isSafeAtZero() const {
   return true;
 }
 
-/// A number under no dimensions, so that it goes with every shape.
+/// Reshapes a number to rank 0, so that it broadcasts to every shape.
 static Value toScalar(OpBuilder &builder, Value number) {
   RankedTensorType type = typeOf(number);
   if (type.getRank() == 0)
@@ -214,7 +216,7 @@ SmallVector<Value> UpdateFormula::build(OpBuilder &builder, Value weights,
       mapping.map(value, toScalar(builder, findNumber(value)));
       break;
     case Role::Computed:
-      if (mapping.contains(value)) // By another result of its op.
+      if (mapping.contains(value)) // Built for another result of its op.
         break;
       Operation *copy = builder.clone(*value.getDefiningOp(), mapping);
       for (Value result : copy->getResults())
