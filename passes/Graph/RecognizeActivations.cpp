@@ -1,7 +1,8 @@
 //===- RecognizeActivations.cpp - Written-out activations as one op -------===//
 //
-// Implements mpc-recognize-activations. Most activations are products: of x, of
-// what x is bent by, and of a number; Product finds them in any order.
+// Implements mpc-recognize-activations. Most activations are products of x, a
+// nonlinear factor ("bend") and a number; Product finds the factors in any
+// order.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,7 +26,7 @@ using namespace mpc;
 // Polynomials
 //===----------------------------------------------------------------------===//
 
-/// What x^0 to x^3 are multiplied by.
+/// The coefficients of x^0 to x^3.
 using Cubic = std::array<double, 4>;
 
 static std::optional<Cubic> multiply(const Cubic &lhs, const Cubic &rhs) {
@@ -40,7 +41,7 @@ static std::optional<Cubic> multiply(const Cubic &lhs, const Cubic &rhs) {
   return result;
 }
 
-/// The polynomial of `x` that `value` is, as deep as activations write one.
+/// `value` as a polynomial of `x`; searches no deeper than activations need.
 static std::optional<Cubic> cubicOf(Value value, Value x, Parts &parts,
                                     unsigned depth = 6) {
   if (value == x)
@@ -70,7 +71,7 @@ static std::optional<Cubic> cubicOf(Value value, Value x, Parts &parts,
   return lhs;
 }
 
-/// Whether `value` is the polynomial `wanted` of `x`.
+/// Whether `value` equals the polynomial `wanted` of `x`.
 static bool isCubic(Value value, Value x, const Cubic &wanted, Parts &parts) {
   std::optional<Cubic> found = cubicOf(value, x, parts);
   if (!found)
@@ -87,7 +88,7 @@ static bool isCubic(Value value, Value x, const Cubic &wanted, Parts &parts) {
 
 namespace {
 
-/// `scale` times the product is an op of `x`.
+/// A match: `scale` times the product is an activation of `x`.
 struct Activation {
   Value x;
   double scale;
@@ -144,7 +145,7 @@ static std::optional<Activation> matchSilu(Value x, train::SigmoidOp sigmoid,
   return Activation{x, 1, "train.silu", {number(x, "alpha", alpha)}};
 }
 
-/// The activation that a product of `x` and `bend` is.
+/// Matches the product of `x` and `bend`.
 static std::optional<Activation> matchProduct(Value x, Value bend,
                                               Parts &parts) {
   if (auto sigmoid = parts.take<train::SigmoidOp>(bend))
@@ -170,7 +171,7 @@ static std::optional<Activation> matchProduct(Value x, Value bend,
   return matchGelu(x, bend, parts);
 }
 
-/// The activation that `bend` is by itself, but for a number.
+/// Matches `bend` alone, times a number.
 static std::optional<Activation> matchFactor(Value bend, Parts &parts) {
   auto clip = parts.take<train::ClipOp>(bend);
   auto add = isRelu6(clip) ? parts.take<train::AddOp>(clip.getInput())
@@ -189,13 +190,13 @@ static std::optional<Activation> matchFactor(Value bend, Parts &parts) {
 // Pattern
 //===----------------------------------------------------------------------===//
 
-/// Puts the activation in the place of the last of its parts, times what is
-/// `left` of the product; returns false where it may not.
+/// Replaces the last part by the activation, times the factors `left` of the
+/// product; returns false if that is not allowed.
 static bool replace(const std::optional<Activation> &found, const Parts &parts,
                     Product left, PatternRewriter &rewriter) {
   if (!found || parts.areUsedElsewhere(found->x))
     return false;
-  // A number that belongs to the function; any other scales its result.
+  // This number belongs to the activation; any other number scales its result.
   if (found->scale != 1) {
     if (!isNear(left.number, found->scale, found->x))
       return false;

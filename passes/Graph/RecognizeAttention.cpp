@@ -1,7 +1,7 @@
 //===- RecognizeAttention.cpp - Products around a softmax as one op -------===//
 //
 // Implements mpc-recognize-attention. The match starts at the last product and
-// walks up; nothing is changed before all of it is found.
+// walks up; nothing is changed before the whole pattern is matched.
 //
 //===----------------------------------------------------------------------===//
 
@@ -25,8 +25,8 @@ using namespace mpc;
 // Numbers
 //===----------------------------------------------------------------------===//
 
-/// What `value` is a multiple of by a number, or null: `*factor` becomes that
-/// number.
+/// If `value` is a tensor times a number, returns the tensor and sets `*factor`
+/// to the number; else returns null.
 static Value multipleOf(Value value, double *factor) {
   Operation *op = value.getDefiningOp();
   if (!isa_and_present<train::MulOp, train::DivOp>(op))
@@ -40,8 +40,8 @@ static Value multipleOf(Value value, double *factor) {
   return std::isfinite(*factor) && *factor != 0 ? other : nullptr;
 }
 
-/// Takes factors off `value` and multiplies `*scale` by them. With `alone` only
-/// those whose result nothing else uses.
+/// Removes constant factors from `value` and multiplies `*scale` by them; with
+/// `alone`, only factors whose product has no other use.
 static Value stripScale(Value value, double *scale, bool alone) {
   double factor;
   while (Value of = multipleOf(value, &factor)) {
@@ -88,11 +88,11 @@ static bool isCausal(Value mask, int64_t queries, int64_t keys,
   return true;
 }
 
-/// Exponentials of what is so much lower are zero in f32.
+/// Whether adding `number` to a score makes its exponential zero in f32.
 static bool hides(double number) { return number <= -1e9; }
 
-/// The scores of which `masked` is what remains where query i sees the keys 0
-/// to i and no others; null if it is nothing of the kind.
+/// If `masked` is scores with a causal mask (query i sees exactly the keys 0 to
+/// i), returns the scores; else null.
 static Value causallyMasked(Value masked) {
   ArrayRef<int64_t> shape = shapeOf(masked);
   int64_t queries = shape[shape.size() - 2], keys = shape.back();
@@ -108,7 +108,7 @@ static Value causallyMasked(Value masked) {
   auto select = masked.getDefiningOp<train::SelectOp>();
   if (!select)
     return nullptr;
-  // What is seen is chosen by true, or by false.
+  // Visible scores may be the operand for true or for false.
   for (bool seen : {true, false}) {
     Value scores = seen ? select.getOnTrue() : select.getOnFalse();
     auto hidden = numberOf(seen ? select.getOnFalse() : select.getOnTrue());
@@ -127,13 +127,13 @@ static Value causallyMasked(Value masked) {
 
 namespace {
 
-/// A right factor as the rows of it that attention wants: `value`, or what
-/// `permutation` makes of it.
+/// A right operand of a product in the layout of attention: `value`, or its
+/// transpose by `permutation`.
 struct Rows {
   Value value;
   SmallVector<int64_t> permutation;
 
-  /// Its shape as rows.
+  /// The shape after the transpose.
   SmallVector<int64_t> shape() const {
     SmallVector<int64_t> result;
     for (int64_t dim : permutation)
@@ -149,8 +149,8 @@ struct Rows {
 
 } // namespace
 
-/// `factor`, or with `exchange` its transposed matrices, without the transpose
-/// and the numbers that it is made by.
+/// `factor`, or with `exchange` its transposed matrices, after looking through
+/// a transpose and constant factors.
 static Rows rowsOf(Value factor, bool exchange, double *scale) {
   Rows rows{scale ? stripScale(factor, scale, /*alone=*/false) : factor, {}};
   size_t rank = shapeOf(factor).size();

@@ -1,8 +1,8 @@
 //===- RecognizeNorms.cpp - Written-out norms as one op -------------------===//
 //
-// Implements mpc-recognize-norms. A norm without scale is a product of what is
-// normalized and of the inverse of its deviation; scale and bias join it later,
-// each by a pattern of its own.
+// Implements mpc-recognize-norms. A norm without scale is the product of the
+// normalized value and the inverse of its deviation; scale and bias are added
+// later, each by a pattern of its own.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,15 +26,15 @@ using namespace mpc;
 // Statistics
 //===----------------------------------------------------------------------===//
 
-/// `value` before it got another shape.
+/// Looks through reshapes of `value`.
 static Value withoutReshapes(Value value, Parts &parts) {
   while (auto reshape = parts.take<train::ReshapeOp>(value))
     value = reshape.getInput();
   return value;
 }
 
-/// What `value` but for its shape is the mean of over the dimensions from
-/// `*axis` on; null if it is no such mean.
+/// If `value`, up to its shape, is a mean over the dimensions from `*axis` on,
+/// returns the averaged value; else null.
 static Value meanOf(Value value, int64_t *axis, Parts &parts) {
   value = withoutReshapes(value, parts);
   Value input;
@@ -58,16 +58,16 @@ static Value meanOf(Value value, int64_t *axis, Parts &parts) {
   return axes.front() == *axis ? input : Value();
 }
 
-/// Whether the numbers in `value`, one for each row of `input` from dimension
-/// `axis` on, stand where these do.
+/// Whether `value` has one number for each row of `input` (dimensions from
+/// `axis` on), in broadcastable shape.
 static bool standsForRows(Value value, Value input, int64_t axis) {
   SmallVector<int64_t> shape(shapeOf(input).take_front(axis));
   shape.resize(shapeOf(input).size(), 1);
   return shapeOf(value) == ArrayRef(shape);
 }
 
-/// What `value` is without its mean over the dimensions from `axis` on, or
-/// null.
+/// If `value` is x minus its mean over the dimensions from `axis` on, returns
+/// x; else null.
 static Value centredFrom(Value value, int64_t axis, Parts &parts) {
   auto sub = parts.take<train::SubOp>(value);
   int64_t meanAxis;
@@ -107,7 +107,7 @@ static std::optional<Deviation> matchDeviation(Value value, Parts &parts) {
   if (!mul || mul.getLhs() != mul.getRhs() ||
       !standsForRows(value, square, axis))
     return std::nullopt;
-  // The op has it in f32.
+  // The op stores epsilon as an f32.
   float narrow = epsilon;
   bool isDouble = getElementTypeOrSelf(value.getType()).isF64();
   if (!std::isfinite(narrow) || (isDouble && narrow != epsilon))
@@ -115,8 +115,8 @@ static std::optional<Deviation> matchDeviation(Value value, Parts &parts) {
   return Deviation{mul.getLhs(), axis, narrow};
 }
 
-/// The norm that `factor` over the deviation is. What is squared may have been
-/// centred once more.
+/// Matches `factor` divided by the deviation as a norm. The squared value may
+/// have been centred separately.
 static std::optional<Norm> matchNorm(Value factor, const Deviation &deviation,
                                      Parts &parts) {
   Parts centred = parts;
@@ -190,9 +190,8 @@ private:
 
 } // namespace
 
-/// Returns true if `op`, which has two operands, joins a tensor of the
-/// normalized shape to the norm in its operand `index`, which has no bias and
-/// no other use.
+/// Returns true if the binary `op` combines a norm, its operand `index`, with a
+/// tensor of the normalized shape, and the norm has no bias and no other use.
 template <typename NormTy>
 static bool joins(Operation *op, unsigned index, NormTy norm) {
   if (!norm || norm.getResult() != op->getOperand(index) ||
@@ -207,8 +206,8 @@ static bool joins(Operation *op, unsigned index, NormTy norm) {
                       [](int64_t extent) { return extent == 1; });
 }
 
-/// Replaces `op` by its operand `index`, a norm, which gets the other operand
-/// as its own in the place that `operandOf` names.
+/// Replaces `op` by its operand `index`, a norm, which takes the other operand
+/// of `op` as the operand that `operandOf` selects.
 template <typename NormTy>
 static void join(Operation *op, unsigned index, NormTy norm,
                  RewriterBase &rewriter,
@@ -216,7 +215,7 @@ static void join(Operation *op, unsigned index, NormTy norm,
   Location loc = rewriter.getFusedLoc({op->getLoc(), norm.getLoc()});
   Value joined = train::reshapeTo(rewriter, loc, op->getOperand(1 - index),
                                   shapeOf(norm.getScale()));
-  // Here, for the operand may come after the norm.
+  // Move the norm here, because the operand may be defined after it.
   auto moved = cast<NormTy>(rewriter.clone(*norm));
   rewriter.modifyOpInPlace(moved, [&] {
     moved->setLoc(loc);

@@ -1,8 +1,8 @@
 //===- UseChannelsLast.cpp - Images as N x spatial x C --------------------===//
 //
 // Implements mpc-use-channels-last. Layout ops are switched one by one, each
-// between two transposes; what is left then is a problem of transposes alone.
-// They only ever move down, towards the results, so the rewriting ends.
+// between two transposes; after that only transposes need to be optimized. They
+// only move down, towards the results, so the rewriting terminates.
 //
 //===----------------------------------------------------------------------===//
 
@@ -56,8 +56,8 @@ static RankedTensorType permuted(Type type, ArrayRef<int64_t> permutation) {
   return RankedTensorType::get(shape, tensor.getElementType());
 }
 
-/// Returns true if the permutation leaves the order of elements: dimensions
-/// with more than one element keep their order.
+/// Returns true if the permutation keeps the order of elements in memory:
+/// dimensions with more than one element keep their order.
 static bool movesNothing(ArrayRef<int64_t> shape,
                          ArrayRef<int64_t> permutation) {
   int64_t last = -1;
@@ -71,8 +71,8 @@ static bool movesNothing(ArrayRef<int64_t> shape,
   return true;
 }
 
-/// The value whose layout was changed back to channels first to give `value`,
-/// null if `value` does not come from that.
+/// If `value` is the transpose of a channels-last value to channels first,
+/// returns the channels-last value; else null.
 static Value comesFromLast(Value value) {
   auto transpose = value.getDefiningOp<train::TransposeOp>();
   if (!transpose || rankOf(value) < 3 ||
@@ -82,7 +82,8 @@ static Value comesFromLast(Value value) {
 }
 
 /// Returns true if `value`, broadcast to `rank` dimensions, changes its layout
-/// for free: scalars, splats, and what has elements along one dimension only.
+/// for free: scalars, splats, and tensors with more than one element along one
+/// dimension only.
 static bool isFree(Value value, int64_t rank) {
   SplatElementsAttr splat;
   if (matchPattern(value, m_Constant(&splat)))
@@ -93,8 +94,7 @@ static bool isFree(Value value, int64_t rank) {
 }
 
 /// `value` with channels last, for an op of `rank` dimensions. Operands of
-/// lower rank get leading ones first; what is a scalar or broadcasts from one
-/// element stays.
+/// lower rank first get leading dimensions of 1; scalars and splats stay.
 static Value moveLast(OpBuilder &builder, Location loc, Value value,
                       int64_t rank) {
   if (Value last = comesFromLast(value))
@@ -159,8 +159,8 @@ static void switchLayout(RewriterBase &rewriter, train::LayoutOpInterface op) {
 
 namespace {
 
-/// op(first(x), y) -> first(op(x, last(y))), where that needs no more
-/// transposes than it takes away.
+/// op(first(x), y) -> first(op(x, last(y))), if that adds no more transposes
+/// than it removes.
 struct SinkThroughElementwise : OpTraitRewritePattern<train::ElementByElement> {
   using OpTraitRewritePattern::OpTraitRewritePattern;
 
@@ -177,8 +177,8 @@ struct SinkThroughElementwise : OpTraitRewritePattern<train::ElementByElement> {
     if (gone == 0)
       return rewriter.notifyMatchFailure(op,
                                          "no operand comes from channels last");
-    // With three dimensions there and back are the same permutation, so that
-    // what is added here would be found to be taken away, without end.
+    // With three dimensions, both directions are the same permutation, so the
+    // transposes added here would be removed and added again without end.
     if (added > gone || (rank == 3 && added == gone))
       return rewriter.notifyMatchFailure(op,
                                          "needs more transposes than it saves");
@@ -206,7 +206,7 @@ struct SinkThroughConcat : OpRewritePattern<train::ConcatOp> {
     }
     if (operands.empty())
       return rewriter.notifyMatchFailure(op, "joins nothing");
-    // Dimension i of the operands before is dimension toFirst[i] of those now.
+    // Dimension i of the old operands is dimension toFirst[i] of the new ones.
     int64_t axis = toFirst(rankOf(op.getResult()))[op.getAxis()];
     rewriteLast(rewriter, op, operands, {0u}, [&] { op.setAxis(axis); });
     return success();
@@ -219,7 +219,7 @@ struct TransposeToReshape : OpRewritePattern<train::TransposeOp> {
 
   LogicalResult matchAndRewrite(train::TransposeOp op,
                                 PatternRewriter &rewriter) const override {
-    // Transposes that a layout op is about to cancel must still be seen.
+    // Keep transposes that a layout op is about to cancel.
     if (!movesNothing(shapeOf(op.getInput()), op.getPermutation()))
       return rewriter.notifyMatchFailure(op, "moves elements");
     rewriter.replaceOpWithNewOp<train::ReshapeOp>(op, op.getType(),
@@ -248,7 +248,8 @@ struct UseChannelsLastPass
     for (train::LayoutOpInterface op : ops)
       switchLayout(rewriter, op);
 
-    // Two rounds: once a transpose is a reshape, nothing sinks it any more.
+    // Two rounds, because a transpose that has become a reshape is no longer
+    // sunk.
     RewritePatternSet sink(&getContext());
     sink.add<SinkThroughElementwise, SinkThroughConcat>(&getContext());
     train::TransposeOp::getCanonicalizationPatterns(sink, &getContext());

@@ -1,6 +1,6 @@
 //===- VerifyGraph.cpp - What may exist after the graph stage -------------===//
 //
-// Implements mpc-verify-graph. Every finding is reported, not the first alone.
+// Implements mpc-verify-graph. Reports all faults, not only the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -76,7 +76,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
         verifyOp(op, func);
   }
 
-  /// It makes values of states and takes nothing.
+  /// Checks that `initialize` returns values of states and has no inputs.
   void verifyInitialize(func::FuncOp func) {
     verifyFunction(func);
     if (func.getNumArguments() > 0)
@@ -92,7 +92,7 @@ struct VerifyGraphPass : mpc::impl::VerifyGraphPassBase<VerifyGraphPass>,
     }
   }
 
-  /// Inputs and outputs have names, each its own.
+  /// Checks that inputs and outputs have unique names.
   void verifyName(func::FuncOp func, StringRef what, unsigned index,
                   Attribute attr, llvm::StringSet<> &names) {
     auto name = dyn_cast_or_null<StringAttr>(attr);

@@ -1,4 +1,4 @@
-//===- ZeroMaskedRows.cpp - Rows of softmax that see nothing --------------===//
+//===- ZeroMaskedRows.cpp - Zeros for fully masked softmax rows -----------===//
 //
 // Implements mpc-zero-masked-rows.
 //
@@ -25,8 +25,8 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// True if each row along the last dimension of `elements` has one that `holds`
-/// is true of.
+/// True if each row along the last dimension of `elements` has an element for
+/// which `holds` is true.
 template <typename T>
 static bool anyInEachRow(DenseElementsAttr elements,
                          llvm::function_ref<bool(const T &)> holds) {
@@ -45,8 +45,8 @@ static bool anyInEachRow(DenseElementsAttr elements,
   return true;
 }
 
-/// `elements` as an attribute that can be looked into; null if it holds
-/// anything but floats of f32 that lie elsewhere.
+/// `elements` as a DenseElementsAttr; null if that is not possible. Resources
+/// must be f32.
 static DenseElementsAttr toDense(Attribute elements) {
   if (auto resource = dyn_cast_or_null<DenseF32ResourceElementsAttr>(elements))
     if (std::optional<ArrayRef<float>> floats = resource.tryGetAsArrayRef())
@@ -54,7 +54,7 @@ static DenseElementsAttr toDense(Attribute elements) {
   return dyn_cast_or_null<DenseElementsAttr>(elements);
 }
 
-/// The elements of a constant, or of a state that stays what it is.
+/// The elements of a constant, or of a state that never changes.
 static DenseElementsAttr elementsOf(Value value, SymbolTable &symbols) {
   if (auto read = value.getDefiningOp<train::ReadOp>()) {
     auto state = symbols.lookup<train::StateOp>(read.getState());
@@ -67,8 +67,8 @@ static DenseElementsAttr elementsOf(Value value, SymbolTable &symbols) {
   return toDense(constant);
 }
 
-/// Whether `op` leaves each row of its operand where it is, and adds finite
-/// numbers to it at most.
+/// Whether `op` keeps each row of its operand in place and at most adds finite
+/// numbers to it.
 static bool keepsRows(Operation *op, unsigned operand) {
   auto affine = dyn_cast<train::AffineOpInterface>(op);
   bool adds =
@@ -76,9 +76,9 @@ static bool keepsRows(Operation *op, unsigned operand) {
   return adds || train::isReshape(op);
 }
 
-/// Whether it is known that no row along the last dimension is masked
-/// throughout: the mask is a constant, as that of causal attention is, or a
-/// constant says where it applies.
+/// Whether it is known that no row along the last dimension is fully masked:
+/// the mask is a constant, like a causal mask, or a constant selects where it
+/// applies.
 static bool everyRowSees(Value value, const Ranges &ranges,
                          SymbolTable &symbols) {
   if (DenseElementsAttr elements = elementsOf(value, symbols))
