@@ -1,4 +1,4 @@
-//===- CheckOptions.cpp - What options say together -----------------------===//
+//===- CheckOptions.cpp - Checks of option combinations -------------------===//
 
 #include "compiler/Support/Precision/Precisions.h"
 #include "passes/Options/OptimizerRows.h"
@@ -43,8 +43,8 @@ static std::string checkLossScale(const CompileOptions &options) {
   return "";
 }
 
-/// Weights of 16 bit are for programs that read them so; f16 has no room for
-/// small updates, which its loss scale makes no larger.
+/// 16-bit master weights require a program that computes in bf16; f16 is too
+/// narrow for small updates, which the loss scale does not enlarge.
 static std::string checkMasters(const CompileOptions &options) {
   const Precision &precision = precisionOf(options.precision);
   if (options.masterWeights == "fp32" || precision.tensors == Format::Bf16)
@@ -59,7 +59,7 @@ static std::string checkMasters(const CompileOptions &options) {
 std::string mpc::checkOptions(const CompileOptions &options) {
   if (std::string fault = checkValues(options); !fault.empty())
     return fault;
-  // Rounded values say nothing about what rounding them would do.
+  // Values must not be rounded yet to measure the effect of rounding.
   if (options.profiles() && options.precision != "fp32")
     return quoted("observe") + "=profile requires " + quoted("precision") +
            "=fp32, found " + options.precision;
@@ -69,7 +69,7 @@ std::string mpc::checkOptions(const CompileOptions &options) {
 }
 
 //===----------------------------------------------------------------------===//
-// What has no effect
+// Options without effect
 //===----------------------------------------------------------------------===//
 
 static std::string checkNeeds(const CompileOptions &options,
@@ -121,7 +121,7 @@ static std::string checkSchedule(const CompileOptions &options) {
   return "";
 }
 
-/// Options of formulas that the optimizer of the program does not take.
+/// Checks for options that the program's optimizer does not take.
 static std::string checkFormula(const CompileOptions &options) {
   for (const std::string &name : options.given) {
     const OptionRow *row = findOption(name == "betas" ? "beta1" : name);

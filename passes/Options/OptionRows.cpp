@@ -9,7 +9,7 @@
 
 using namespace mpc;
 
-/// What Options.def is written in.
+/// Helpers for the columns of Options.def.
 namespace {
 using namespace mpc::check;
 

@@ -49,7 +49,7 @@ bool mpc::readValue(const std::string &text, Texts &value) {
 }
 
 bool mpc::readValue(const std::string &text, NumberByName &value) {
-  // Names may hold both characters, numbers neither.
+  // Names may contain both separators, numbers neither.
   size_t at = text.find_last_of("=:");
   auto pair =
       at == std::string::npos ? std::nullopt : parsePair(text, text[at]);
@@ -124,7 +124,7 @@ std::string mpc::joinElements(const Texts &values) {
     joined +=
         (joined.empty() ? "" : ",") + (isWord ? value : "{" + value + "}");
   }
-  // Passes take the outer braces away.
+  // MLIR removes the outer braces of a pass option.
   return values.size() == 1 && joined.front() != '{' ? joined
                                                      : "{" + joined + "}";
 }

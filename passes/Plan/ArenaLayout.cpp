@@ -1,8 +1,8 @@
 //===- ArenaLayout.cpp - Regions that share one memory --------------------===//
 //
-// Where a region may begin is where no part of it meets a part of another at
-// the same time: two parts forbid the offsets at which they would overlap. Of
-// what is left between forbidden offsets, the narrowest room is the best fit.
+// A region may begin at an offset if no part of it overlaps a part of another
+// region that is needed at the same time. Each such pair of parts forbids a
+// range of offsets; best fit is the narrowest gap between forbidden offsets.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ static int64_t firstOf(const Lifetime &region) {
 
 namespace {
 
-/// What is placed already.
+/// The regions placed so far.
 class Arena {
 public:
   /// Finds a place for a region. Returns its offset.
@@ -51,7 +51,7 @@ public:
   int64_t size() const { return total; }
 
 private:
-  /// Bytes of the arena, and when they are needed.
+  /// A range of bytes and the instructions during which it is needed.
   struct Held {
     int64_t begin, end, first, last;
   };
@@ -60,7 +60,7 @@ private:
   }
 
   int64_t bestRoom(const Lifetime &region) {
-    // Offsets that would overlap: after the first and before the second.
+    // Forbidden offsets: those strictly between the two numbers.
     forbidden.clear();
     for (const Lifetime::Part &mine : region.parts)
       for (const Held &other : held)
@@ -101,7 +101,7 @@ int64_t mpc::leastArena(llvm::ArrayRef<Lifetime> regions) {
 }
 
 namespace {
-/// Places all in some order, and remembers the best.
+/// Places all regions in several orders and keeps the best layout.
 class Search {
 public:
   explicit Search(llvm::MutableArrayRef<Lifetime> regions)
@@ -121,7 +121,7 @@ public:
     return smallest;
   }
 
-  /// Places what lies on top before all others, again and again.
+  /// Repeatedly moves the topmost regions to the front of the order.
   void improve(int64_t enough) {
     constexpr int kRounds = 16;
     std::vector<size_t> order = best;
@@ -147,7 +147,7 @@ int64_t mpc::layOutArena(llvm::MutableArrayRef<Lifetime> regions) {
   if (regions.empty())
     return 0;
   using Order = bool (*)(const Lifetime &, const Lifetime &);
-  // What is large is hard to place, and so is what stays long.
+  // Large regions and long-lived regions are the hardest to place.
   const Order orders[] = {
       [](const Lifetime &a, const Lifetime &b) { return a.size > b.size; },
       [](const Lifetime &a, const Lifetime &b) {
@@ -160,7 +160,7 @@ int64_t mpc::layOutArena(llvm::MutableArrayRef<Lifetime> regions) {
       },
       [](const Lifetime &a, const Lifetime &b) { return a.last > b.last; },
   };
-  // A hundredth more is not worth the time.
+  // Stop at 1% above the lower bound: more is not worth the time.
   const int64_t least = leastArena(regions), enough = least + least / 100;
   Search search(regions);
   for (Order order : orders) {

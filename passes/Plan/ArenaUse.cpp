@@ -9,12 +9,12 @@
 using namespace mlir;
 using namespace mpc;
 
-/// More instants tell nobody more.
+/// Maximum number of samples; more would not be informative.
 static constexpr size_t kMaxInstants = 1024;
 
 namespace {
 
-/// Memory that holds one tensor while it is needed.
+/// Memory that holds one tensor for the time that it is needed.
 struct Stay {
   int64_t begin = INT64_MAX, end = 0; ///< Bytes.
   size_t first = SIZE_MAX, last = 0;  ///< Instructions.
@@ -29,7 +29,8 @@ struct Stay {
 
 } // namespace
 
-/// Views and parts of packed tensors lie in each other.
+/// The size of the union of the ranges in use: views and parts of packed
+/// tensors overlap.
 static int64_t bytesInUse(ArrayRef<Stay> stays, size_t instruction) {
   SmallVector<std::pair<int64_t, int64_t>> used;
   for (const Stay &stay : stays)
@@ -56,7 +57,8 @@ static void addStays(OpTy op, size_t instruction,
   }
 }
 
-/// What was made in place stays as long as the tensor that it is a part of.
+/// Extends the lifetime of parts computed in place to that of the packed
+/// tensor.
 static void keepParts(exec::EntryOp entry, std::map<int64_t, Stay> &stays) {
   if (!entry.getDataflow())
     return;

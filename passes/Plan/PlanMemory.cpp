@@ -1,7 +1,7 @@
-//===- PlanMemory.cpp - Functions to programs -----------------------------===//
+//===- PlanMemory.cpp - Turn functions into programs ----------------------===//
 //
-// Implements mpc-plan-memory: Storage says where values lie, this file writes
-// the instructions.
+// Implements mpc-plan-memory: StoragePlan decides where values lie; this file
+// creates the instructions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,8 +24,8 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// The nodes an instruction comes from, for errors and profiles: the first and
-/// how many others.
+/// The nodes that an instruction comes from, for errors and profiles: the first
+/// node and the number of others.
 static std::string describe(Location loc) {
   SmallVector<StringRef> names;
   loc->walk([&](Location part) {
@@ -176,7 +176,7 @@ private:
     name(call);
   }
 
-  /// A copy of a tensor is the same tensor.
+  /// Emits a copy; in the dataflow, a copy of a tensor is the same tensor.
   void emitCopy(Location loc, Value from, exec::BufferAttr to) {
     Attribute value = dataflow.valueOf(from);
     if (!plan.liesAt(from, to))
@@ -184,7 +184,7 @@ private:
                builder.getArrayAttr({value, value}));
   }
 
-  /// Parts that were not made in place are copied; gaps become zero.
+  /// Emits copies of parts that were not computed in place, and zeros for gaps.
   void emitPack(train::PackOp pack) {
     auto type = cast<RankedTensorType>(pack.getType());
     int64_t end = 0;

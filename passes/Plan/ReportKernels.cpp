@@ -1,7 +1,7 @@
-//===- ReportKernels.cpp - What generated kernels are for -----------------===//
+//===- ReportKernels.cpp - Report generated kernels -----------------------===//
 //
-// Implements mpc-report-kernels: reads launches and transposes off the planned
-// program and writes them down as JSON. Nothing is decided here.
+// Implements mpc-report-kernels: collects launches and transposes of the
+// planned program as JSON. It makes no decisions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,8 +28,8 @@ using namespace mpc;
 // Transposes
 //===----------------------------------------------------------------------===//
 
-/// Returns true if `op` computes nothing: every result is an input, rounded at
-/// most.
+/// Returns true if `op` only moves data: every result is an input, at most
+/// rounded.
 static bool onlyMoves(linalg::GenericOp op) {
   Block &body = *op.getBody();
   for (Operation &inner : body.without_terminator())
@@ -44,8 +44,8 @@ static bool onlyMoves(linalg::GenericOp op) {
   });
 }
 
-/// Returns true if two dimensions lie the other way around in an input than in
-/// a result. Dimensions that an input is broadcast along have no order.
+/// Returns true if two dimensions are in opposite order in an input and a
+/// result. Dimensions along which an input is broadcast do not count.
 static bool reorders(const KernelNode &node, ArrayRef<int64_t> sizes) {
   for (const KernelAccess &from : node.inputs)
     for (const KernelAccess &to : node.outputs)
@@ -58,8 +58,8 @@ static bool reorders(const KernelNode &node, ArrayRef<int64_t> sizes) {
   return false;
 }
 
-/// Returns true if all that `kernel` does is to write elements in another order
-/// than it reads them: a transpose that joined no other kernel.
+/// Returns true if `kernel` only reorders elements: a transpose that was not
+/// fused into another kernel.
 static bool isTranspose(func::FuncOp kernel) {
   SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
   if (ops.empty() || !llvm::all_of(ops, onlyMoves))
@@ -71,7 +71,7 @@ static bool isTranspose(func::FuncOp kernel) {
 }
 
 /// Returns true if the location is that of a node of the model that moves
-/// elements itself, or of its gradient.
+/// elements, or of its gradient.
 static bool isFromModel(Location loc) {
   static const llvm::StringSet<> moves = {"Transpose", "Split",  "Slice",
                                           "Concat",    "Gather", "Pad"};
@@ -101,8 +101,8 @@ static int64_t iterationsOf(linalg::GenericOp op) {
   return iterations;
 }
 
-/// How many elements of `memory` a kernel reads: in each iteration one, and
-/// none twice as far as that is known. A table is not read whole.
+/// The number of elements of `memory` that a kernel reads: one in each
+/// iteration of each op that reads it. A table need not be read completely.
 static int64_t countReads(func::FuncOp kernel, Value memory) {
   auto reads = [&](linalg::GenericOp op) {
     auto is = [&](Value value) { return memoryRoot(value) == memory; };
@@ -119,8 +119,8 @@ static int64_t countReads(func::FuncOp kernel, Value memory) {
   return count;
 }
 
-/// How many elements a kernel writes of a result, which it may go on writing
-/// where another op or the caller began.
+/// The number of elements of a result that a kernel writes. It may complete a
+/// tensor that another op or the caller began.
 static int64_t countWrites(Value result) {
   int64_t count = 0;
   while (auto op = memoryRoot(result).getDefiningOp<linalg::GenericOp>()) {
@@ -133,8 +133,8 @@ static int64_t countWrites(Value result) {
 
 namespace {
 
-/// How many elements of each operand a kernel touches at the most; what is
-/// declared alone does not say.
+/// The maximum number of elements of each operand that a kernel accesses;
+/// unknown for kernels that are only declared.
 std::vector<int64_t> countTouched(func::FuncOp kernel) {
   std::vector<int64_t> counts;
   if (kernel.isExternal())
@@ -166,7 +166,7 @@ struct Traffic {
   void add(exec::CallOp call) {
     SmallVector<exec::BufferAttr> buffers(
         call.getOperands().getAsRange<exec::BufferAttr>());
-    // A table has as many rows read as there are indices.
+    // An embedding reads as many table rows as there are indices.
     bool looksUp = call.getKernel() == "embedding";
     for (auto [i, buffer] : llvm::enumerate(buffers))
       add(buffer,
@@ -176,7 +176,7 @@ struct Traffic {
   void addTo(llvm::json::Object &object) const {
     object["bytes"] = bytes;
     object["bytes_16bit"] = lowBytes;
-    // In programs that have any.
+    // Only for programs that use FP8.
     if (fp8Bytes > 0)
       object["bytes_8bit"] = fp8Bytes;
   }
@@ -296,13 +296,14 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
     return traffic;
   }
 
-  /// What mpc-plan-memory wrote down; 0 where it has not run.
+  /// A size attribute set by mpc-plan-memory; 0 if it has not run.
   static int64_t bytesAt(ModuleOp module, StringRef name) {
     auto bytes = module->getAttrOfType<IntegerAttr>(name);
     return bytes ? bytes.getInt() : 0;
   }
 
-  /// Names come from the user's file and may hold anything; JSON may not.
+  /// Names come from the user's file and may not be valid UTF-8, which JSON
+  /// requires.
   static std::string nodeOf(exec::LaunchOp launch) {
     auto name = launch->getAttrOfType<StringAttr>("name");
     return name ? llvm::json::fixUTF8(name.getValue()) : std::string();

@@ -18,7 +18,7 @@ int64_t mpc::byteSize(RankedTensorType type) {
   return type.getNumElements() * elementBytes(type.getElementType());
 }
 
-/// Looks through views; adds to `bytes` how far in `value` starts.
+/// Looks through views; adds the offset of `value` in its root to `bytes`.
 Value StoragePlan::rootOf(Value value, int64_t &bytes) {
   while (auto view = train::viewOf(value.getDefiningOp())) {
     bytes += view->offset * elementBytes(getElementTypeOrSelf(value.getType()));
@@ -46,7 +46,7 @@ unsigned StoragePlan::newBlock(int64_t size) {
   return blocks.size() - 1;
 }
 
-/// One block per state, however often it is read.
+/// Creates one block per state, however often it is read.
 void StoragePlan::placeStates() {
   llvm::StringMap<unsigned> blockOf;
   for (auto read : func.getOps<train::ReadOp>()) {
@@ -61,8 +61,8 @@ void StoragePlan::placeStates() {
   }
 }
 
-/// The operand in whose memory the kernel behind `value` continues writing, as
-/// `train.concat` does piece by piece; null for all other values.
+/// The operand into whose memory the kernel that computes `value` continues
+/// writing, as `train.concat` does piece by piece; null for all other values.
 static Value continuedOperand(Value value, SymbolTable &symbols) {
   auto call = value.getDefiningOp<func::CallOp>();
   if (!call)
@@ -73,11 +73,12 @@ static Value continuedOperand(Value value, SymbolTable &symbols) {
   return argument ? call.getOperand(*argument) : Value();
 }
 
-/// True if `root`, which contains `value` at byte `inside`, is made by
-/// a kernel that may write it to a place of the size of `value`.
+/// True if `root`, which contains `value` at byte `inside`, is computed by a
+/// kernel that can write it to a place of the size of `value`.
 bool StoragePlan::canBeMadeFor(Value value, Value root, int64_t inside) const {
   Operation *def = root.getDefiningOp();
-  // An unpacked tensor may begin where a larger one does.
+  // The sizes are compared because an unpacked tensor may begin where a larger
+  // one does.
   return def && isa<func::CallOp, train::KernelOpInterface>(def) &&
          inside == 0 &&
          byteSize(cast<RankedTensorType>(root.getType())) ==
@@ -100,8 +101,8 @@ void StoragePlan::forEachUse(Value value,
   }
 }
 
-/// Whether the kernel that makes `result` reads of its operand `use` each
-/// element before it writes there, and all of it: not a view of a part.
+/// Whether the kernel that computes `result` reads each element of its operand
+/// `use` before it writes there. The operand must not be a view of a part.
 bool StoragePlan::mayReplace(OpResult result, OpOperand &use) const {
   auto call = cast<func::CallOp>(result.getOwner());
   auto read = cast<RankedTensorType>(use.get().getType());
@@ -111,15 +112,15 @@ bool StoragePlan::mayReplace(OpResult result, OpOperand &use) const {
                           use.getOperandNumber(), result.getResultNumber());
 }
 
-/// The value whose place the result of a kernel may take: an operand that is
-/// as large, that nothing reads later, and whose elements the kernel reads each
-/// element before it writes there. Null if there is none.
+/// The operand whose memory the result of a kernel may take: it has the same
+/// size, nothing reads it later, and the kernel reads each of its elements
+/// before it writes there. Null if there is none.
 Value StoragePlan::replacedOperand(OpResult result) const {
   auto call = dyn_cast<func::CallOp>(result.getOwner());
   if (!call || continuedOperand(result, symbols))
     return {};
   auto type = cast<RankedTensorType>(result.getType());
-  // Memory that another result continues in.
+  // Operands into whose memory another result continues writing.
   llvm::SmallPtrSet<Value, 4> continued;
   for (Value other : call.getResults())
     if (Value operand = continuedOperand(other, symbols)) {
@@ -150,8 +151,8 @@ Value StoragePlan::replacedOperand(OpResult result) const {
   return {};
 }
 
-/// Parts of a packed tensor are made inside it, and so is what a kernel makes
-/// them of in place.
+/// Places parts of a packed tensor inside it, and also the operands that a
+/// kernel updates in place to compute them.
 void StoragePlan::placePacks() {
   for (auto pack : func.getOps<train::PackOp>()) {
     auto type = cast<RankedTensorType>(pack.getType());
@@ -178,8 +179,8 @@ void StoragePlan::placePacks() {
   }
 }
 
-/// Everything that reads the old value of the state is done when `producer`
-/// writes the new one.
+/// Whether all reads of the state's old value are done when `producer` writes
+/// the new one.
 bool StoragePlan::canMakeInState(Operation *producer, Value value,
                                  StringRef state) {
   bool isFree = true;
@@ -195,7 +196,7 @@ bool StoragePlan::canMakeInState(Operation *producer, Value value,
   return isFree;
 }
 
-/// New values of states are made in the states where possible; the others are
+/// Places new values of states in the states where possible; the others are
 /// copied there at the end.
 void StoragePlan::placeWrites() {
   for (auto write : func.getOps<train::WriteOp>()) {
@@ -211,7 +212,7 @@ void StoragePlan::placeWrites() {
   }
 }
 
-/// True if the memory of `value` is nothing but its own.
+/// True if the memory of `value` is not shared with other values.
 bool StoragePlan::mayBeReplaced(Value value) const {
   Place place = places.lookup(value);
   const Block &block = blocks[place.block];
@@ -255,15 +256,15 @@ void StoragePlan::findLifetimes() {
   auto use = [&](Value value, int64_t position) {
     Block &block = blocks[placeOf(value).block];
     block.last = std::max(block.last, position);
-    // Parts are there before the whole is.
+    // Parts exist before the packed tensor does.
     if (block.parts.empty() || value.getDefiningOp<train::PackOp>())
       block.first = std::min(block.first, position);
   };
   for (Value argument : func.getArguments())
     use(argument, -1);
   for (Operation &op : func.getBody().front()) {
-    // Arguments and results of the function are there until the very end, and
-    // so is what is copied into a state then.
+    // Arguments and results of the function are needed until the end, and so
+    // are values that are copied into a state then.
     bool atEnd = train::isOutput(&op);
     int64_t position = atEnd ? int64_t(order.size()) : order.lookup(&op);
     for (Value operand : op.getOperands())
@@ -272,8 +273,8 @@ void StoragePlan::findLifetimes() {
       if (isa<RankedTensorType>(result.getType()))
         use(result, order.lookup(&op));
   }
-  // Inputs are written before the first instruction; they must not be
-  // overwritten only because they are not read.
+  // Inputs are written before the first instruction; their memory is reserved
+  // from then on, even if they are read later or never.
   for (Value argument : func.getArguments())
     use(argument, 0);
 }
@@ -283,7 +284,8 @@ Lifetime StoragePlan::lifetimeOf(const Block &block) {
     return Lifetime::whole(block.size, block.first, block.last);
   Lifetime life = {block.size, block.last, {}};
   int64_t end = 0;
-  // What is not made in place comes with the whole: copies and zeros.
+  // Bytes that are not computed in place are written by the pack: copies and
+  // zeros.
   auto fillTo = [&](int64_t begin) {
     if (end < begin)
       life.parts.push_back({end, begin, block.first});

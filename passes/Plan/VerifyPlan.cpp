@@ -1,6 +1,6 @@
 //===- VerifyPlan.cpp - What may exist after the plan stage ---------------===//
 //
-// Implements mpc-verify-plan. Every finding is reported, not the first alone.
+// Implements mpc-verify-plan. Reports all faults, not only the first.
 //
 //===----------------------------------------------------------------------===//
 
@@ -38,7 +38,7 @@ struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass>,
       else if (!isa<func::FuncOp>(op) || !op.hasAttr(kKernelAttr))
         fail(op.getLoc(), "a program holds only states, entries and kernels");
     }
-    // Checks what lies inside its memory.
+    // The proof requires that all buffers lie inside their memory.
     if (!failed)
       proveMemory();
     if (failed)
@@ -46,7 +46,8 @@ struct VerifyPlanPass : mpc::impl::VerifyPlanPassBase<VerifyPlanPass>,
   }
 
 private:
-  /// No instruction overwrites what a later one, an output or a state needs.
+  /// Proves that no instruction overwrites bytes that a later one, an output or
+  /// a state needs.
   void proveMemory() {
     ModuleOp module = getOperation();
     SymbolTable symbols(module);
@@ -105,7 +106,7 @@ private:
     }
   }
 
-  /// Each operand has the bytes that the kernel reads or writes.
+  /// Checks that each operand has the size that the kernel reads or writes.
   void verifyLaunch(exec::LaunchOp launch) {
     auto kernel = symbols->lookup<func::FuncOp>(launch.getKernel());
     if (!kernel || !kernel->hasAttr(kKernelAttr))
@@ -130,7 +131,8 @@ private:
     }
   }
 
-  /// Copies and zeros go byte by byte and serve the gaps of packed tensors.
+  /// Checks alignment. Copies and zeros need none: they work on bytes, and fill
+  /// the gaps of packed tensors.
   void verifyAlignment(Operation *op, unsigned i, exec::BufferAttr buffer) {
     auto call = dyn_cast<exec::CallOp>(op);
     if (call && (call.getKernel() == "copy" || call.getKernel() == "zero"))
