@@ -1,8 +1,9 @@
 //===- AssignPrecision.cpp - f32 or 16 bit for every tensor ---------------===//
 //
-// Implements mpc-assign-precision. Labelling chooses; this file reads the
-// user's options and puts the choice into the IR: element types of results in
-// place, and at each producer one cast for each other type that is wanted.
+// Implements mpc-assign-precision. Labelling makes the choice; this file reads
+// the user's options and applies the choice to the IR: it changes the element
+// types of results in place, and adds one cast at each producer for each other
+// type that is needed.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,24 +40,23 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-// Reasons that reports in packages hold, in the words that they have had from
-// the first.
+// Reasons in the reports of packages. Their wording never changes.
 
 //===----------------------------------------------------------------------===//
-// What the user says
+// User rules
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// One rule for ops of some names: "head" of option 'keep-fp32', or "conv=fp32"
-/// of 'op-precision' or of a policy.
+/// One rule for ops with matching names: "head" from option 'keep-fp32', or
+/// "conv=fp32" from 'op-precision' or a policy.
 class NodeFilter {
 public:
   NodeFilter(StringRef option, StringRef pattern, std::optional<Format> format)
       : NodeFilter(option, pattern, pattern, format) {}
 
-  /// `text` is what the user wrote, and holds the pattern. No format stands for
-  /// 16 bit in a program that has none.
+  /// `text` is what the user wrote, including the pattern. No format means 16
+  /// bit in a program without a 16-bit format.
   NodeFilter(StringRef option, StringRef text, StringRef pattern,
              std::optional<Format> format)
       : option(option), text(text), pattern(pattern),
@@ -70,10 +70,10 @@ public:
            << pattern << "': " << fault;
   }
 
-  /// Matches the node's name, that of its gradient, its path in the modules of
-  /// the network (of `paths`, which may be null) and the type, anywhere; of an
-  /// op that stands for several nodes, those of each. What reads a weight has
-  /// its name, but computes nothing.
+  /// Searches the pattern in the mnemonic, and in each of the op's nodes' name,
+  /// with and without the gradient suffix, module path (from `paths`, which may
+  /// be null) and type. Ops that read weights never match: they have the
+  /// weight's name, but compute nothing.
   bool matches(Operation *op, DictionaryAttr paths) {
     if (pattern.empty() || op->hasTrait<train::AccessesStates>())
       return false;
@@ -85,7 +85,7 @@ public:
       StringRef module = path ? path.getValue() : StringRef();
       for (StringRef text : {name, forward, type, module})
         found |= !text.empty() && regex->match(text);
-      // Neither is a node of the model.
+      // Neither initializers nor the optimizer are nodes of the model.
       if (type == "initializer" || forward == kOptimizerNode)
         return;
       for (StringRef text : {forward, type, module})
@@ -119,7 +119,7 @@ private:
   bool matched = false;
 };
 
-/// All that the user says of single ops.
+/// All user rules for single ops.
 class UserRules {
 public:
   /// `low` is the 16-bit format of the program, if it has one.
@@ -146,7 +146,7 @@ public:
                    }));
   }
 
-  /// The last match counts, and the options of their own before all.
+  /// The last match counts, but 'keep-fp32' and 'force-low' take precedence.
   PrecisionOverride of(Operation *op) {
     PrecisionOverride last;
     if (residuals.contains(op))
@@ -183,7 +183,7 @@ private:
   SmallVector<NodeFilter> rules;
   DictionaryAttr paths;
   llvm::DenseSet<Operation *> residuals;
-  Operation *conflict = nullptr; ///< Kept and forced.
+  Operation *conflict = nullptr; ///< An op that is both kept and forced.
 };
 
 } // namespace
@@ -206,8 +206,8 @@ static Value convert(OpBuilder &builder, Value value, Type type) {
                                    roundElements(elements, target, ""));
 }
 
-/// Stores `value` as its label says and gives the uses that want the other type
-/// one copy of it.
+/// Stores `value` in the type of its label, and gives the uses that need the
+/// other type one converted copy.
 static void applyLabel(OpBuilder &builder, Value value,
                        const Labelling &labelling, FloatType lowType) {
   auto f32 = cast<RankedTensorType>(value.getType());
@@ -228,8 +228,8 @@ static void applyLabel(OpBuilder &builder, Value value,
     use->set(other);
 }
 
-/// What the user puts in 16 bit reads masks as they are, and stores them: where
-/// the type does not reach as far they become its largest number, not infinity.
+/// Ops that the user forces to 16 bit read and store masks: values beyond the
+/// range of the type become its largest number instead of infinity.
 static void clampMasks(Operation *op, FloatType lowType) {
   if (!isUsersChoice(op) || llvm::none_of(op->getResultTypes(), isLowTensor))
     return;
@@ -246,7 +246,7 @@ static void clampMasks(Operation *op, FloatType lowType) {
   }
 }
 
-/// Leaves what is proven of results for the report.
+/// Records the proven ranges of results for the report.
 static void describeRanges(func::FuncOp func, const Ranges &ranges) {
   for (Operation &op : func.front()) {
     if (!isReported(&op) || op.getNumResults() == 0)
@@ -260,7 +260,7 @@ static void describeRanges(func::FuncOp func, const Ranges &ranges) {
 
 static void assignTypes(func::FuncOp func, const Ranges &ranges,
                         const Labelling &labelling, FloatType lowType) {
-  // Explanations compare bytes, so they come before any type changes.
+  // Explanations compare sizes in bytes, so they must precede the type changes.
   for (Operation &op : func.front()) {
     if (!isReported(&op))
       continue;
@@ -437,8 +437,8 @@ struct AssignPrecisionPass
     return success();
   }
 
-  /// The price of errors at which those of the training function are within
-  /// the budget, as low as it can be: the higher it is, the less is rounded.
+  /// Finds the lowest price of errors at which the error of the training
+  /// function is within the budget: the higher the price, the less is rounded.
   LogicalResult findPrice(ModuleOp module, ConstantFacts &constants,
                           FloatType lowType, const Profile &known,
                           Labelling::OverrideFn overrideOf, ErrorPrice &price) {
@@ -466,7 +466,7 @@ struct AssignPrecisionPass
     const double most = errorBudget * errorBudget;
     double error = errorAt(0);
     if (error > most) {
-      // By exponents, in steps of a sixteenth: a profile is no more exact.
+      // Bisect the exponent in steps of 1/16: a profile is not more exact.
       constexpr double kSteps = 16;
       int enough = 140 * kSteps, little = -20 * kSteps;
       while (enough - little > 1) {
@@ -497,8 +497,8 @@ struct AssignPrecisionPass
     return note;
   }
 
-  /// No type changes, but the report still tells why, and products may be TF32
-  /// or not.
+  /// For programs without 16-bit types: no type changes, but the report gives
+  /// reasons, and rules decide which products may use TF32.
   void explainPrecision(ModuleOp module, UserRules &rules) {
     ConstantFacts constants;
     for (auto func : module.getOps<func::FuncOp>())

@@ -1,7 +1,7 @@
-//===- GuardStates.cpp - Steps that are not finite change nothing ---------===//
+//===- GuardStates.cpp - Keep states if a step is not finite --------------===//
 //
-// Implements mpc-guard-states. It comes after everything that writes a state,
-// working copies included: a write that it does not see is not guarded.
+// Implements mpc-guard-states. It runs after all passes that add writes of
+// states, including working copies: later writes are not guarded.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,10 +22,10 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What decides whether a step is made: the norm of the gradients, which is
-/// finite only if each of them is, and the loss, with accumulation that of all
-/// micro-batches. Without a norm the gradients themselves. Empty if there are
-/// no gradients.
+/// The values that decide whether a step is applied: the norm of the gradients,
+/// which is finite only if all gradients are, or the gradients themselves if
+/// there is no norm; and the loss, with accumulation that of all micro-batches.
+/// Empty if there are no gradients.
 static SmallVector<Value> findTested(func::FuncOp func) {
   SmallVector<Value> tested = findGradientPacks(func);
   train::StateOp sums = Program::around(func).state(StateRole::GradientSum);
@@ -78,15 +78,15 @@ private:
     return success();
   }
 
-  /// Guards all writes and moves them behind everything they now depend on.
-  /// Returns whether what the parameters were to become is finite.
+  /// Guards all writes and moves them after everything they now depend on.
+  /// Returns whether the new values of the parameters are finite.
   Value guardWrites(OpBuilder &builder, func::FuncOp func, Value finite,
                     const llvm::StringSet<> &carried) {
     SmallVector<train::WriteOp> writes(func.front().getOps<train::WriteOp>());
     auto isCopy = [](train::WriteOp write) {
       return write.getStateOp().getKind() == train::StateKind::WorkingCopy;
     };
-    // Masters before the copies that are rounded from them.
+    // Guard masters before the copies that are rounded from them.
     llvm::stable_sort(writes, [&](train::WriteOp l, train::WriteOp r) {
       return !isCopy(l) && isCopy(r);
     });
@@ -99,17 +99,17 @@ private:
         guardWrite(builder, func, write, finite, kept);
       write->moveBefore(func.front().getTerminator());
     }
-    // Behind the commits: kernels form in this order, and it is the update and
-    // they that must be one.
+    // After the selects: fusion follows program order, and must fuse the
+    // selects with the update.
     auto updated =
         amp::AllFiniteOp::create(builder, weights[0].getLoc(), weights);
     amp::setDecision(updated, {Rule::GuardedWeights});
     return updated;
   }
 
-  /// Lets `write` keep the old value in a step that is not finite. A working
-  /// copy rounds what its masters became instead of being read for its old
-  /// value.
+  /// Makes `write` keep the old value in a step that is not finite. A working
+  /// copy is rounded from the selected masters, so that its old value need not
+  /// be read.
   void guardWrite(OpBuilder &builder, func::FuncOp func, train::WriteOp write,
                   Value finite, llvm::StringMap<Value> &kept) {
     train::StateOp state = write.getStateOp();
@@ -130,7 +130,8 @@ private:
         builder, write.getLoc(), value, getOrCreateRead(func, state), finite);
     write.getValueMutable().assign(committed);
     kept[state.getSymName()] = committed;
-    // Micro-batches go on from what became of their update.
+    // Pending states take the selected value, too: the next micro-batches
+    // continue from it.
     Program program(getOperation());
     for (StateRole role : {StateRole::Pending, StateRole::PendingControl})
       if (train::StateOp pending = program.state(role, state))

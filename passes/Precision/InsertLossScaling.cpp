@@ -1,9 +1,9 @@
-//===- InsertLossScaling.cpp - Gradients that fit into f16 ----------------===//
+//===- InsertLossScaling.cpp - Insert dynamic loss scaling ----------------===//
 //
-// Implements mpc-insert-loss-scaling. The order is fixed: scaled gradients,
-// unscale, and only then norm, clipping and optimizer. The norm, which stays
-// infinite or NaN when what it sums is multiplied, tells of an overflow
-// (GuardStates.cpp): then no state changes but the scale and its streak.
+// Implements mpc-insert-loss-scaling. The order is fixed: scaled gradients are
+// unscaled before norm, clipping and optimizer. An overflow is detected by the
+// norm, which is infinite or NaN even after unscaling (GuardStates.cpp). In
+// that case only the scale and its streak change.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,25 +32,26 @@ using namespace mlir;
 using namespace mpc;
 
 //===----------------------------------------------------------------------===//
-// What there is
+// Analysis
 //===----------------------------------------------------------------------===//
 
 namespace {
 
-/// What scaling has to do with a function: `step` has all, `accumulate` does
-/// not update, `apply` has no seed.
+/// The parts of a function that loss scaling changes: `step` has all of them,
+/// `accumulate` has no update, `apply` has no seed.
 struct TrainingFunction {
   func::FuncOp func;
-  /// One, but of a model's own step as many as it has losses; none in apply.
+  /// One; one for each loss in a model's own step; none in apply.
   SmallVector<train::ConstantOp> seeds;
-  /// Packs likewise; a sum over micro-batches in apply.
+  /// The gradient packs, one or several likewise; in apply the sum over
+  /// micro-batches.
   SmallVector<Value> gradients;
   Value finite;                ///< The test of the step; null in accumulate.
-  bool startsBackward = false; ///< Packs gradients of its own.
+  bool startsBackward = false; ///< Has a backward pass.
   bool updates = false;        ///< Writes parameters.
 
-  /// Whether a pack starts from a seed: what a model's own step computes by
-  /// other means does not.
+  /// Whether the gradients in a pack start from a seed. A model's own step may
+  /// compute others in different ways.
   bool isScaled(Value pack) const;
 };
 
@@ -58,7 +59,7 @@ struct TrainingFunction {
 
 bool TrainingFunction::isScaled(Value pack) const {
   if (!startsBackward)
-    return true; // Sums of what was.
+    return true; // Sums of scaled gradients.
   SmallVector<Value> work = {pack};
   llvm::DenseSet<Operation *> seen;
   while (!work.empty())
@@ -92,10 +93,10 @@ static TrainingFunction inspect(func::FuncOp func) {
 }
 
 //===----------------------------------------------------------------------===//
-// What it becomes
+// Rewriting
 //===----------------------------------------------------------------------===//
 
-/// The gradient starts from the scale instead of one.
+/// Makes backward passes start from the scale instead of one.
 static void scaleSeeds(TrainingFunction &training, Value scale) {
   for (train::ConstantOp seed : training.seeds) {
     OpBuilder builder(seed);
@@ -107,7 +108,7 @@ static void scaleSeeds(TrainingFunction &training, Value scale) {
   }
 }
 
-/// Gives everything behind the pack unscaled gradients.
+/// Gives all users of the packs unscaled gradients.
 static void unscaleGradients(TrainingFunction &training, Value scale) {
   for (Value gradients : training.gradients) {
     if (!training.isScaled(gradients))

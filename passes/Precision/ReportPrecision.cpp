@@ -1,7 +1,7 @@
-//===- ReportPrecision.cpp - Who computes in what, and why ----------------===//
+//===- ReportPrecision.cpp - Write the precision report -------------------===//
 //
-// Implements mpc-report-precision: reads types, casts and decisions off the IR
-// and writes them down as JSON. Nothing is decided here.
+// Implements mpc-report-precision: writes the types, casts and decisions in the
+// IR as JSON. It makes no decisions.
 //
 //===----------------------------------------------------------------------===//
 
@@ -29,10 +29,10 @@ using amp::PrecisionClass;
 
 namespace {
 
-/// What is counted over a function, and over the module.
+/// Totals of a function or of the module.
 struct Totals {
   OpCost cost;
-  int64_t casts = 0;       ///< But those of the optimizer.
+  int64_t casts = 0;       ///< Without casts of the optimizer.
   int64_t weightCasts = 0; ///< Casts of weights in forward or backward.
 
   void add(const Totals &other) {
@@ -63,7 +63,8 @@ static FloatType resultType(Operation *op) {
   return nullptr;
 }
 
-/// Type of sums and intermediate values; empty where nothing is computed.
+/// The type of sums and intermediate values; empty for ops that compute
+/// nothing.
 static std::string accumulateType(amp::PrecisionOpInterface op) {
   if (isTransparent(op))
     return "";
@@ -74,8 +75,8 @@ static std::string accumulateType(amp::PrecisionOpInterface op) {
   return f64 ? "f64" : "f32";
 }
 
-/// True for the cast that writes a working copy, which runs inside the
-/// optimizer, and for those that read what is kept in bf16 alone.
+/// True for the cast that writes a working copy, which is part of the
+/// optimizer, and for casts that read bf16 master weights.
 static bool isOptimizerCast(Operation *cast) {
   if (isF32Tensor(cast->getResult(0).getType()) &&
       getWeightState(cast->getOperand(0)))
@@ -90,7 +91,8 @@ static void addCast(Operation *cast, Totals &totals) {
   totals.weightCasts += getWeightState(cast->getOperand(0)) != nullptr;
 }
 
-/// How each result is made of operands; empty if nothing is known of any.
+/// The algebraic form of each result in terms of operands; empty if unknown for
+/// all.
 static llvm::json::Array termsOf(Operation *op) {
   llvm::json::Array names;
   auto sum = dyn_cast<train::SumOpInterface>(op);
@@ -99,8 +101,8 @@ static llvm::json::Array termsOf(Operation *op) {
   return names;
 }
 
-/// What `op` says of its class in a program of `low`, which may be null, or
-/// what is proven of it instead.
+/// The op's reason for its class in a program with 16-bit type `low`, which may
+/// be null, or the proven fact that decides instead.
 static std::string ownReason(amp::PrecisionOpInterface op, FloatType low) {
   if (!low)
     return "";
@@ -164,8 +166,8 @@ struct ReportPrecisionPass
     Totals all;
     std::string text;
     llvm::raw_string_ostream stream(text);
-    // Objects take 4 KB each: none lives longer than it takes to write it.
-    // Attributes are in the order in which an object is printed.
+    // JSON objects take 4 KB each, so each is written and freed at once.
+    // Attributes are written in the order in which llvm::json prints an object.
     llvm::json::OStream json(stream);
     json.object([&] {
       json.attributeArray("functions", [&] {
@@ -183,7 +185,7 @@ struct ReportPrecisionPass
     module->setAttr(kReportAttr, StringAttr::get(&getContext(), text));
   }
 
-  /// Writes the attributes of a function's report.
+  /// Writes the JSON attributes of a function's report.
   static Totals write(func::FuncOp func, FloatType low,
                       llvm::json::OStream &json) {
     Totals totals;
@@ -204,7 +206,7 @@ struct ReportPrecisionPass
     return totals;
   }
 
-  /// Parameters that go their own way.
+  /// The parameter groups.
   static llvm::json::Array groupsOf(ModuleOp module) {
     llvm::json::Array groups;
     auto attr = module->getAttrOfType<ArrayAttr>(kParameterGroupsAttr);

@@ -1,9 +1,9 @@
-//===- UseBf16Masters.cpp - Weights that are kept in bf16 alone -----------===//
+//===- UseBf16Masters.cpp - Store master weights in bf16 ------------------===//
 //
-// Implements mpc-use-bf16-masters. The parameters become bf16 and are what
-// products read, so that there is no working copy; what an update loses by that
-// is kept beside them, or left to chance (Masters.h). The update itself stays
-// what it was, in f32 registers.
+// Implements mpc-use-bf16-masters. The parameters become bf16 and products read
+// them directly, so there is no working copy. The rounding error of an update
+// is stored in another state, or rounding is stochastic (Masters.h). The update
+// itself is still computed in f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,8 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// No op of a model has this number (see train.dropout_training).
+/// An index for random numbers that no op of a model uses (see
+/// train.dropout_training).
 static constexpr int64_t kRoundingIndex = -1;
 
 //===----------------------------------------------------------------------===//
@@ -41,21 +42,22 @@ static constexpr int64_t kRoundingIndex = -1;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Initial weights as two of bf16.
+/// Initial weights as the sum of two bf16 tensors.
 struct SplitValues {
   ElementsAttr value, rest; ///< Null: zeros.
   double largestChange = 0; ///< Relative change of a weight by rounding.
 };
 } // namespace
 
-/// Finite numbers stay finite: the largest of bf16 stands for those beyond.
+/// Rounds to bf16. Finite numbers stay finite: those out of range become the
+/// largest bf16.
 static uint16_t roundWeight(float weight) {
   constexpr float kMax = 0x1.fep127f;
   return floatToBfloat(std::isfinite(weight) ? std::clamp(weight, -kMax, kMax)
                                              : weight);
 }
 
-/// The f32 at number `i` of a constant or a resource.
+/// Returns a function that reads element `i` of an f32 constant or resource.
 static std::function<float(int64_t)> elementsOf(ElementsAttr elements) {
   if (auto resource = dyn_cast<DenseResourceElementsAttr>(elements)) {
     AsmResourceBlob *blob = resource.getRawHandle().getBlob();
@@ -73,7 +75,7 @@ static std::function<float(int64_t)> elementsOf(ElementsAttr elements) {
   return [dense](int64_t i) { return dense.getValues<float>()[i]; };
 }
 
-/// Rounds the initial weights of `state`, which must be in memory.
+/// Rounds the initial weights of `state`; fails if they are not in memory.
 static FailureOr<SplitValues> splitValues(train::StateOp state, bool keepsRest,
                                           StringRef restName) {
   ElementsAttr initial = state.getInitialValueAttr();
@@ -110,8 +112,8 @@ static FailureOr<SplitValues> splitValues(train::StateOp state, bool keepsRest,
   return split;
 }
 
-/// That of the only state of weights, which is a pack, is called
-/// "compensation": a checkpoint has "compensation/fc1.weight".
+/// The name of the compensation state: "compensation" if the weights are one
+/// pack, so that a checkpoint has "compensation/fc1.weight".
 static std::string compensationName(train::StateOp state) {
   StringRef name = usualName(StateRole::Compensation);
   bool isOnly = Program::around(state).states(StateRole::Parameter).size() == 1;
@@ -124,7 +126,7 @@ static std::string compensationName(train::StateOp state) {
 
 namespace {
 
-/// One state of weights, and how it is narrowed.
+/// Narrows one state of weights.
 class Narrowing {
 public:
   Narrowing(ModuleOp module, train::StateOp state, Masters masters)
@@ -170,7 +172,7 @@ public:
   int64_t count() const { return wide.getNumElements(); }
 
 private:
-  /// The weights, or a part of them, in f32: all that is kept.
+  /// The weights, or a part of them, in f32 with the full stored precision.
   Value join(OpBuilder &builder, Location loc, Value value, Value left,
              Type type) {
     Operation *op =
@@ -180,8 +182,8 @@ private:
     return op->getResult(0);
   }
 
-  /// Lets who reads f32 read all that is kept: views part by part, so that
-  /// nobody widens a whole pack for a bias.
+  /// Gives f32 users the full stored precision: each view separately, so that a
+  /// bias does not widen the whole pack.
   void widen(train::ReadOp read) {
     auto func = read->getParentOfType<func::FuncOp>();
     OpBuilder builder(read);
@@ -222,7 +224,7 @@ private:
            << train::entryName(func);
   }
 
-  /// What was the working copy are the weights themselves.
+  /// Replaces the working copy by the weights themselves.
   void dropCopy() {
     for (train::StateOp copy : Program(module).states(StateRole::WorkingCopy)) {
       if (copy.getOf() != state.getSymName())

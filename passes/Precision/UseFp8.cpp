@@ -1,7 +1,7 @@
-//===- UseFp8.cpp - Linear layers in 8 bit --------------------------------===//
+//===- UseFp8.cpp - Use FP8 products in linear layers ---------------------===//
 //
-// Implements mpc-use-fp8. Fp8Layers finds the layers, Fp8Scales keeps their
-// scales; this file chooses, and puts rounding, product and scales together.
+// Implements mpc-use-fp8. Fp8Layers finds the layers, Fp8Scales manages their
+// scales; this file chooses layers and rewrites their products.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,8 +34,9 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// What is rounded for `operand`: what a cast would round to 16 bit first, too.
-/// Not what it is a view of, which may be read for other ends.
+/// The value to round for `operand`: the operand of a cast to 16 bit, to avoid
+/// rounding twice. Does not look through views, because the viewed tensor may
+/// have other users.
 static Value sourceOf(Value operand) {
   auto cast = operand.getDefiningOp<amp::CastOp>();
   return cast && !isWeight(operand) ? cast.getInput() : operand;
@@ -61,8 +62,9 @@ public:
     return amp::elementTypeOf(builder.getContext(), format);
   }
 
-  /// Notes what the layers need rounded. Weights are rounded with a scale of
-  /// their own magnitude, as are all where nothing is `delayed`.
+  /// Records the values that the layers need rounded. Weights are rounded with
+  /// a scale of their own magnitude, and so are all values if scaling is not
+  /// `delayed`.
   void collect(ArrayRef<LinearLayer> layers, bool delayed) {
     for (const LinearLayer &layer : layers)
       for (train::ContractionOpInterface product : layer.products())
@@ -101,8 +103,8 @@ public:
   }
 
 private:
-  /// What was known of `product` holds for `unscaled`, which its readers have
-  /// now: a layer may read the result of another as it is.
+  /// Records that `unscaled` has replaced `product`: a layer may read the
+  /// result of another layer directly.
   void follow(Value product, Value unscaled) {
     for (auto &[base, value] : sources)
       if (value == product)
@@ -117,8 +119,8 @@ private:
         (*known)[unscaled] = value;
   }
 
-  /// Gradients of a mean are about as small as there are rows; in the first
-  /// step they would all be zero without a scale. Too large a one only clips.
+  /// Gradients of a mean are about 1 / rows; without a scale they would all
+  /// round to zero in the first step. A scale that is too large only clips.
   double firstScale(Value value) {
     if (!gradients.contains(value))
       return 1;
@@ -143,12 +145,13 @@ private:
     return scale = amp::ScaleOfOp::create(builder, loc, amax, largest, one);
   }
 
-  /// What is rounded for `operand` and all views of the same.
+  /// The value that is rounded for `operand` and for all views of the same
+  /// tensor.
   Value find(Value operand) {
     return sources.find(train::skipReshapes(sourceOf(operand)))->second;
   }
 
-  /// `operand` in 8 bit, rounded once for all products.
+  /// `operand` in 8 bit, rounded once for all products that read it.
   Value rounded(Value operand) {
     Value value = find(operand);
     Value &quantized = copies[value];
@@ -186,7 +189,7 @@ private:
   OpBuilder builder;
   const llvm::DenseSet<Value> &gradients;
   int64_t margin;
-  llvm::MapVector<Value, Value> sources; ///< By what they are views of.
+  llvm::MapVector<Value, Value> sources; ///< By the tensors they view.
   llvm::DenseMap<Value, Value> scales;
   llvm::DenseMap<Value, Value> copies;
   SmallVector<ScaledTensor> tensors;
@@ -200,7 +203,7 @@ struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
     ModuleOp module = getOperation();
     func::FuncOp func = train::Program(module).trainingEntry();
     if (!func)
-      return; // Nothing is trained: predictions are made in 16 bit.
+      return; // Nothing is trained, and predictions use 16 bit.
     llvm::DenseSet<Value> gradients = findGradients(func);
     if (gradients.empty()) {
       emitUsageError(func.getLoc())
@@ -237,10 +240,10 @@ struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
   }
 
 private:
-  llvm::StringSet<> affordable; ///< Where a profile tells.
+  llvm::StringSet<> affordable; ///< Set if there is a profile.
 
-  /// Finds the layers whose errors fit in what is left of the budget, those
-  /// first that save most for their error.
+  /// Finds the layers whose errors fit in the remaining budget, starting with
+  /// those that save the most time for their error.
   LogicalResult findAffordable(func::FuncOp func,
                                ArrayRef<LinearLayer> layers) {
     affordable.clear();
@@ -282,7 +285,8 @@ private:
     return success();
   }
 
-  /// Leaves the layers that go to 8 bit, and decides about all.
+  /// Removes the layers that stay in 16 bit from `layers`, and records the
+  /// decision about each.
   LogicalResult choose(SmallVectorImpl<LinearLayer> &layers) {
     SmallVector<LinearLayer> chosen;
     for (auto [i, layer] : llvm::enumerate(layers)) {
@@ -323,7 +327,7 @@ private:
     return std::nullopt;
   }
 
-  /// What is measured against, for every device.
+  /// The GPU by which gains are estimated, for every device.
   const Machine accelerator = fastestAccelerator();
 };
 

@@ -1,7 +1,7 @@
 //===- UseTf32.cpp - Products of f32 on tensor cores ----------------------===//
 //
-// Implements mpc-use-tf32. Nothing changes its type: the catalog's kernels are
-// told that they may leave off what TF32 has no room for.
+// Implements mpc-use-tf32. No type changes: the mark allows catalog kernels to
+// drop the bits that TF32 does not have.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,7 +19,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// Whether some device has the op's kernel for TF32, and the op reads f32.
+/// Whether the op reads f32 and some device has its kernel for TF32.
 static bool canUseTf32(Operation *op) {
   auto kernel = dyn_cast<train::KernelOpInterface>(op);
   return kernel && isLowOp(op) &&
@@ -27,7 +27,8 @@ static bool canUseTf32(Operation *op) {
          llvm::all_of(op->getOperandTypes(), isF32Tensor);
 }
 
-/// Whether the user wants it, for this op or, saying nothing of it, for all.
+/// Whether the user wants TF32 for this op; `byDefault` applies if no rule
+/// does.
 static bool isWanted(Operation *op, bool byDefault) {
   std::optional<Format> format = amp::getFormat(op);
   return format ? *format == Format::Tf32 : byDefault;

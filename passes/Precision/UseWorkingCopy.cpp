@@ -1,9 +1,10 @@
-//===- UseWorkingCopy.cpp - 16-bit weights that nobody casts --------------===//
+//===- UseWorkingCopy.cpp - Read 16-bit weights from a copy ---------------===//
 //
-// Implements mpc-use-working-copy. A state beside the FP32 masters holds them
-// rounded; whoever writes the masters writes it too, so that forward and
-// backward read 16-bit weights without casting any. What is frozen has no
-// masters: it is rounded here, once, unless something reads it in f32 as well.
+// Implements mpc-use-working-copy. An additional state holds the rounded f32
+// masters. Every write of the masters also writes this copy, so forward and
+// backward pass read 16-bit weights without casts. Frozen weights have no
+// masters: they are rounded here, once, unless something reads them in f32 as
+// well.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +29,7 @@ using train::getOrCreateRead;
 using train::Program;
 using train::StateRole;
 
-/// The working copy of `state` in `type`, made if it is not there.
+/// The working copy of `state` in `type`, created if it does not exist.
 static train::StateOp getOrCreateCopy(ModuleOp module, train::StateOp state,
                                       FloatType type) {
   Program program(module);
@@ -46,7 +47,8 @@ static train::StateOp getOrCreateCopy(ModuleOp module, train::StateOp state,
       /*value=*/nullptr, /*slots=*/nullptr, state);
 }
 
-/// Replaces `cast`, of a weight, by the same part of the working copy.
+/// Replaces `cast`, of a weight, by a read of the same part of the working
+/// copy.
 static void readCopy(amp::CastOp cast, train::StateOp copy) {
   auto func = cast->getParentOfType<func::FuncOp>();
   Value value = getOrCreateRead(func, copy);
@@ -63,7 +65,7 @@ static void readCopy(amp::CastOp cast, train::StateOp copy) {
     weight->erase();
 }
 
-/// Lets every write of the masters write the copy.
+/// Adds a write of the copy after every write of the masters.
 static void writeCopy(ModuleOp module, train::StateOp state,
                       train::StateOp copy) {
   SmallVector<train::WriteOp> writes;
@@ -81,8 +83,8 @@ static void writeCopy(ModuleOp module, train::StateOp state,
   }
 }
 
-/// Turns the constant `state` into one of `type` if all that its `reads` are
-/// for is a cast to that. Returns false if it cannot be.
+/// Rounds the constant `state` to `type` if its `reads` are only used by casts
+/// to that type. Returns false if it cannot be rounded.
 static bool narrowConstant(train::StateOp state, FloatType type,
                            ArrayRef<train::ReadOp> reads) {
   auto isCast = [](Operation *user) {

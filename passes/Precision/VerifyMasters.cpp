@@ -1,4 +1,4 @@
-//===- VerifyMasters.cpp - No update is lost on the way to a weight -------===//
+//===- VerifyMasters.cpp - Verify bf16 master weights ---------------------===//
 
 #include "compiler/Analysis/Precision/Masters.h"
 #include "compiler/Analysis/Precision/PrecisionFacts.h"
@@ -20,10 +20,10 @@ std::optional<Masters> mpc::parseMasters(StringRef name) {
   return std::nullopt;
 }
 
-/// What has to see to it.
+/// The pass that should have prevented these faults.
 static constexpr llvm::StringLiteral kMastersPass = "mpc-use-bf16-masters";
 
-/// The read of `state` that `value` is, or is a view of.
+/// The read of `state` that `value` is or views; null if there is none.
 static train::ReadOp readOf(Value value, StringRef state) {
   if (auto view = value.getDefiningOp<train::UnpackOp>())
     value = view.getPacked();
@@ -46,7 +46,8 @@ static LogicalResult verifyJoin(amp::JoinCompensatedOp join, StringRef value,
                join, kMastersPass);
 }
 
-/// What rounding left out is read with its value, or kept.
+/// Checks that a compensation is only read together with its weight, or to keep
+/// the old value.
 static LogicalResult verifyRest(train::ReadOp read) {
   SmallVector<Operation *> users;
   for (Operation *user : read->getUsers()) {
@@ -64,8 +65,9 @@ static LogicalResult verifyRest(train::ReadOp read) {
   return success();
 }
 
-/// The rounding that `write` stores, and whether the old value is kept in a
-/// step that is not finite.
+/// The rounding whose result number `result` is what `write` stores. Null if
+/// there is none, or if the write does not keep the old value in a step that is
+/// not finite.
 static Operation *storedBy(train::WriteOp write, unsigned result) {
   auto commit = write.getValue().getDefiningOp<amp::SelectIfFiniteOp>();
   if (!commit || !readOf(commit.getOld(), write.getState()))
@@ -113,8 +115,9 @@ static const uint16_t *initialBits(train::StateOp state) {
               : nullptr;
 }
 
-/// Rounded to nearest, a number leaves out no more than half a step of bf16,
-/// 2^-8 of it; steps of the smallest are all the same.
+/// Checks that initial compensations are possible: rounding to nearest has an
+/// error of at most half a step of bf16, 2^-8 of the number, and subnormals
+/// have a fixed step.
 static LogicalResult verifyInitial(train::StateOp state, train::StateOp rest) {
   const uint16_t *value = initialBits(state), *left = initialBits(rest);
   if (!value || !left)

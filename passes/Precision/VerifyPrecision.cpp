@@ -1,7 +1,7 @@
-//===- VerifyPrecision.cpp - What the precision stage promises ------------===//
+//===- VerifyPrecision.cpp - Verify the IR after precision ----------------===//
 //
-// Implements mpc-verify-precision. Each check is one promise; its note names
-// the pass that most likely broke it.
+// Implements mpc-verify-precision. Each check has a note that names the pass
+// that most likely caused the fault.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +41,8 @@ static LogicalResult verifySignature(func::FuncOp func) {
   return success();
 }
 
-/// Weights that are kept in 16 bit, with their rounding errors; verifyMasters
-/// looks at them.
+/// Whether `state` holds bf16 master weights or their compensation, which
+/// verifyMasters checks.
 static bool isOfMasters(train::StateOp state) {
   auto module = state->getParentOfType<ModuleOp>();
   if (!module->hasAttr(kMastersAttr))
@@ -82,7 +82,8 @@ static LogicalResult verifyOneLowType(Operation *op, FloatType lowType) {
   return success();
 }
 
-/// TF32 is a way to multiply what is f32, and not for what the user keeps.
+/// Checks that TF32 is used only for products of f32 that the user does not
+/// keep in fp32.
 static LogicalResult verifyTf32(Operation *op) {
   if (!op->hasAttr(kTf32Attr))
     return success();
@@ -113,7 +114,7 @@ static LogicalResult verifyPins(amp::PrecisionOpInterface op, FloatType lowType,
       isProven ? classInReach(op) : op.getPrecisionClass(lowType);
   bool sensitive = kind == PrecisionClass::Sensitive && !isUsersChoice(op);
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
-    // The guard tests what is stored.
+    // The guard tests the stored values.
     if (isa_and_nonnull<amp::SplitCompensatedOp, amp::RoundStochasticallyOp>(
             op->getOperand(i).getDefiningOp()))
       continue;
@@ -131,7 +132,8 @@ static LogicalResult verifyPins(amp::PrecisionOpInterface op, FloatType lowType,
   return success();
 }
 
-/// A pinned operand was never rounded, unless by the user.
+/// Checks that a pinned operand was never rounded, except at the user's
+/// request.
 static LogicalResult verifyPinsKept(amp::PrecisionOpInterface op) {
   for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
     auto cast = operand.getDefiningOp<amp::CastOp>();
@@ -141,7 +143,7 @@ static LogicalResult verifyPinsKept(amp::PrecisionOpInterface op) {
     Operation *producer = cast.getInput().getDefiningOp();
     if (producer && isUsersChoice(producer))
       continue;
-    if (getWeightState(cast.getInput())) // Kept in no more than that.
+    if (getWeightState(cast.getInput())) // The weight has no more precision.
       continue;
     InFlightDiagnostic error = op->emitOpError("operand #")
                                << i << " is pinned and must not be cast, but "
@@ -152,15 +154,15 @@ static LogicalResult verifyPinsKept(amp::PrecisionOpInterface op) {
   return success();
 }
 
-/// Generated code widens each operand in registers. Matrix units and kernels of
-/// the catalog read one type.
+/// Checks that operands of matrix units and catalog kernels have one type.
+/// Generated code may mix types, because it widens each operand in registers.
 static LogicalResult verifyMixed(amp::PrecisionOpInterface op) {
   if (!isLowOp(op) && !isa<train::KernelOpInterface>(*op))
     return success();
   FloatType first;
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
     FloatType element = getFloatElementType(type);
-    // FP8 has two formats, which matrix units multiply by each other.
+    // Matrix units can multiply the two FP8 formats with each other.
     if (!element || op.isOperandPinned(i) || element.getWidth() == 8)
       continue;
     if (first && element != first)
@@ -173,7 +175,7 @@ static LogicalResult verifyMixed(amp::PrecisionOpInterface op) {
   return success();
 }
 
-/// A transparent op moves bits: what goes in comes out.
+/// Checks that a transparent op, which only moves bits, keeps the type.
 static LogicalResult verifyTransparent(amp::PrecisionOpInterface op) {
   if (!isTransparent(op))
     return success();
@@ -201,7 +203,8 @@ static LogicalResult verifyTransparent(amp::PrecisionOpInterface op) {
 // Origins
 //===----------------------------------------------------------------------===//
 
-/// Where values come from and lead to is read off the final graph again.
+/// Checks the rules about origins, which are computed again from the final
+/// graph.
 static LogicalResult verifyOrigins(Operation *op, const Origins &origins,
                                    const Ranges &ranges, FloatType lowType) {
   auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
@@ -231,8 +234,8 @@ static LogicalResult verifyOrigins(Operation *op, const Origins &origins,
   return success();
 }
 
-/// Only `low` ops have tensors rounded for them; the optimizer has its weights,
-/// and the user has a say about all but gradients of parameters.
+/// Checks that tensors are rounded only for `low` ops, except weights by the
+/// optimizer, and at the user's request anything but gradients of parameters.
 static LogicalResult verifyReaders(amp::CastOp cast, const Origins &origins) {
   if (!isLowTensor(cast.getType()))
     return success();
@@ -292,13 +295,13 @@ static bool isScaling(Operation *op) {
 static bool isGuarded(train::WriteOp write) {
   Value value = write.getValue();
   if (auto cast = value.getDefiningOp<amp::CastOp>())
-    value = cast.getInput(); // A working copy of guarded masters.
+    value = cast.getInput(); // Working copy of guarded masters.
   auto commit = value.getDefiningOp<amp::SelectIfFiniteOp>();
   return commit && commit.getFinite().getDefiningOp<amp::AllFiniteOp>();
 }
 
-/// In functions that train every write is guarded, but for sums that begin
-/// anew, and the loss scale, which learns from such a step.
+/// Checks that in functions that train every write is guarded, except those of
+/// sums that are reset, and of the loss scale, which an overflow must change.
 static LogicalResult verifyGuards(func::FuncOp func,
                                   const llvm::StringSet<> &carried) {
   if (!updatesParameters(func))
@@ -317,8 +320,8 @@ static LogicalResult verifyGuards(func::FuncOp func,
   return success();
 }
 
-/// Micro-batches write what carries sums to the update, and what is pending;
-/// statistics of the model they leave alone.
+/// Checks that micro-batches write only states that carry sums to the update,
+/// and pending states, not statistics of the model.
 static LogicalResult verifyCarried(ModuleOp module,
                                    const llvm::StringSet<> &carried) {
   for (auto state : module.getOps<train::StateOp>())
@@ -331,7 +334,7 @@ static LogicalResult verifyCarried(ModuleOp module,
   return success();
 }
 
-/// Where losses are scaled every backward pass starts from a scaled loss.
+/// Checks that with loss scaling every backward pass starts from a scaled loss.
 static LogicalResult verifyScaling(Operation *op) {
   if (!op->hasTrait<OpTrait::ConstantLike>() || !op->hasAttr(kLossSeedAttr))
     return success();
@@ -389,7 +392,7 @@ struct VerifyPrecisionPass
       Origins origins(func);
       Ranges ranges(func, constants);
       for (Operation &op : func.front()) {
-        // What becomes of weights in the end has a check of its own.
+        // The ops that store new weights are checked elsewhere.
         if (isa<amp::SplitCompensatedOp, amp::RoundStochasticallyOp,
                 amp::SelectIfFiniteOp>(op))
           continue;
