@@ -131,8 +131,8 @@ private:
     }
   }
 
-  /// Checks alignment. Copies and zeros need none: they work on bytes, and fill
-  /// the gaps of packed tensors.
+  /// Checks alignment. Copies and zeros, which also fill the gaps of packed
+  /// tensors, work on bytes and need none.
   void verifyAlignment(Operation *op, unsigned i, exec::BufferAttr buffer) {
     auto call = dyn_cast<exec::CallOp>(op);
     if (call && (call.getKernel() == "copy" || call.getKernel() == "zero"))

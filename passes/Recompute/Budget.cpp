@@ -10,7 +10,7 @@
 
 using namespace mpc;
 
-/// More bytes than any memory has, and few enough for integers.
+/// More bytes than any memory has, but small enough for an int64_t.
 static constexpr double kMax = 1e18;
 
 int64_t Budget::bytesOf(int64_t whole) const {

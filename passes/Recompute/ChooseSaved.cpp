@@ -1,8 +1,9 @@
 //===- ChooseSaved.cpp - What to keep for the backward pass ---------------===//
 //
-// Every value is two nodes, in front of its memory and behind it. The source
-// side is what the forward pass leaves, the sink side what the backward pass
-// reads; a value that the cut goes through is kept and costs its bytes.
+// Every value has two nodes, before and behind its memory. The source side is
+// available after the forward pass, the sink side is read by the backward pass.
+// If the cut separates the two nodes of a value, the value is kept and costs
+// its bytes.
 //
 //===----------------------------------------------------------------------===//
 
@@ -19,15 +20,13 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Floating-point operations per byte above which running again takes longer
-/// than keeping does.
+/// FLOPs per byte above which recomputing takes longer than keeping.
 static constexpr int64_t kCheapFlopsPerByte = 16;
 
-/// Between checkpoints nothing is kept that can be avoided: what a byte of it
-/// costs.
+/// Cost of a byte kept between checkpoints, which should be avoided.
 static constexpr MinCut::Capacity kAvoid = 1 << 12;
 
-/// True if `op` gives the same bits wherever it runs.
+/// True if `op` computes the same bits wherever it is placed.
 static bool canRematerialize(Operation *op) {
   return isPure(op) && op->getNumRegions() == 0 && op->getNumOperands() > 0;
 }
@@ -49,7 +48,7 @@ static bool isNumber(Value value) {
   return cast<ShapedType>(value.getType()).getNumElements() == 1;
 }
 
-/// What the first gradient reads of the forward pass.
+/// The forward values that the first gradient op reads.
 static SmallVector<Value> firstReads(const StepGraph &graph) {
   SmallVector<Value> values;
   for (Value operand : graph.backwardBegin()->getOperands())
@@ -95,7 +94,7 @@ private:
 
   MinCut::Capacity costOf(Operation *op, Value value) const {
     if (train::isView(op))
-      return MinCut::forbidden; // What it shows is kept instead.
+      return MinCut::forbidden; // The viewed value is kept instead.
     bool isAvoided = graph.positionOf(op) <= extent.allUntil &&
                      !extent.checkpoints.contains(value);
     return bytesOf(value) * (isAvoided ? kAvoid : 1);
@@ -107,14 +106,15 @@ private:
     Pair pair = {cut.addNode(), cut.addNode()};
     nodes[value] = pair;
     cut.addEdge(pair.front, pair.behind, costOf(op, value));
-    // What the first gradient reads is still there.
+    // Values that the first gradient op reads are still in memory.
     bool isStillThere = llvm::is_contained(firstReads(graph), value);
     bool isCheckpoint = extent.checkpoints.contains(value) &&
                         graph.positionOf(op) <= extent.allUntil;
     if ((!train::isView(op) && !mayRematerialize(op)) || isStillThere ||
         isCheckpoint)
       cut.addCostOfSink(pair.front, MinCut::forbidden);
-    // Else all would run again from the inputs on, which cost nothing.
+    // Otherwise everything would be recomputed from the inputs, which cost
+    // nothing.
     if (isCheckpoint)
       cut.addCostOfSource(pair.behind, MinCut::forbidden);
     for (Value operand : op->getOperands())
@@ -168,14 +168,15 @@ std::vector<Waist> mpc::findWaists(const StepGraph &graph) {
 
 std::vector<Waist> mpc::chooseCheckpoints(const StepGraph &graph,
                                           ArrayRef<Waist> waists) {
-  // Memory of blocks if cheap ops are always recomputed. What the first
-  // gradient reads is gone when the first block runs again.
+  // The memory of blocks, assuming that cheap ops are always recomputed. The
+  // values that the first gradient op reads are gone when the first block is
+  // recomputed.
   Extent cheap;
   cheap.cheapUntil = graph.positionOf(graph.backwardBegin());
   llvm::DenseSet<Value> kept = chooseSaved(graph, cheap);
   for (Value value : firstReads(graph))
     kept.erase(value);
-  std::vector<int64_t> sums = {0}; ///< Up to each op.
+  std::vector<int64_t> sums = {0}; ///< Prefix sums over ops.
   for (Operation *op : graph.forwardOps()) {
     sums.push_back(sums.back());
     for (Value result : op->getResults())

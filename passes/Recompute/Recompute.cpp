@@ -1,7 +1,7 @@
-//===- Recompute.cpp - Run forward ops again ------------------------------===//
+//===- Recompute.cpp - Recompute forward ops ------------------------------===//
 //
-// Implements mpc-recompute: how far to go. ChooseSaved says what is kept then,
-// Rematerialize makes the rest again.
+// Implements mpc-recompute: chooses how much to recompute. ChooseSaved then
+// chooses the values to keep, and Rematerialize recomputes the others.
 //
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// Changes `func` as far as `extent` goes.
+/// Applies recomputation to `func` within `extent`.
 static Rematerialized apply(func::FuncOp func, const Extent &extent) {
   std::optional<StepGraph> graph = StepGraph::find(func);
   return rematerialize(*graph, chooseSaved(*graph, extent));
@@ -38,8 +38,8 @@ static int64_t peakOf(func::FuncOp func) {
   return StepGraph::find(func)->peakBytes();
 }
 
-/// What is kept for the backward pass over the ops of a function; of many ops
-/// the most of every few.
+/// The bytes kept for the backward pass over the ops of a function; if there
+/// are many ops, the maximum of each few.
 static llvm::json::Object describeKept(ArrayRef<int64_t> bytes) {
   constexpr size_t kMaxInstants = 1024;
   size_t stride = bytes.size() / kMaxInstants + 1;
@@ -60,7 +60,7 @@ static std::string percent(double share) {
 
 namespace {
 
-/// What may be tried with one function, from least work to most.
+/// The extents to try for one function, from the least work to the most.
 class Extents {
 public:
   explicit Extents(func::FuncOp func) {
@@ -187,9 +187,9 @@ private:
     return success();
   }
 
-  /// Chooses among the extents that the mode allows the one that keeps least,
-  /// and among equal ones the one that runs least again: what runs again takes
-  /// memory, too.
+  /// Among the extents that the mode allows, chooses the one that keeps the
+  /// least, and among equal ones the one that recomputes the least. A larger
+  /// extent can be worse, because recomputed values take memory, too.
   size_t findLeast(func::FuncOp func, const Extents &extents) {
     size_t best = extents.none();
     if (recompute == "none")
@@ -216,8 +216,8 @@ private:
     return best;
   }
 
-  /// An extent that keeps `most` bytes or fewer and runs little again; in
-  /// `least` what was reached if none does.
+  /// An extent that keeps at most `most` bytes and recomputes little. If there
+  /// is none, `least` is the smallest number of bytes reached.
   static std::optional<size_t> findEnough(func::FuncOp func,
                                           const Extents &extents, int64_t most,
                                           int64_t &least) {
@@ -244,15 +244,15 @@ private:
     return enough;
   }
 
-  /// What is kept with one extent, found out on a copy: an extent names values
-  /// of the function that it is of.
+  /// The bytes kept with one extent, determined on a copy of the function. The
+  /// extent is computed for the copy, because it refers to values.
   static int64_t tryOut(func::FuncOp func, size_t index) {
     OwningOpRef<func::FuncOp> copy = func.clone();
     apply(*copy, Extents(*copy).get(index));
     return peakOf(*copy);
   }
 
-  llvm::json::Array report; ///< A line for each function.
+  llvm::json::Array report; ///< An entry for each function.
 };
 
 } // namespace

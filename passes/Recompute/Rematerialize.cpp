@@ -28,7 +28,7 @@ public:
       for (OpOperand &operand : op->getOpOperands())
         if (Value copy = copies.lookupOrNull(operand.get()))
           operand.set(copy);
-      // A product always has its own memory.
+      // The result of a catalog kernel always has memory of its own.
       if (isa<train::KernelOpInterface>(op))
         after = op->getResult(0);
     }
@@ -41,7 +41,8 @@ private:
            !graph.isForward(value.getDefiningOp());
   }
 
-  /// Copies what `user` reads and nothing has made again yet.
+  /// Copies the ops whose results `user` reads and that have not been
+  /// recomputed yet.
   void copyFor(Operation *user) {
     llvm::SetVector<Operation *> missing;
     auto need = [&](Operation *op) {

@@ -22,7 +22,8 @@ int64_t mpc::flopsOf(Operation *op) {
   return cost ? cost.getFlops() : 0;
 }
 
-/// True if `op` computes more than one number: scales of the loss are one.
+/// True if `op` computes a tensor of more than one element, unlike ops that
+/// scale the loss.
 static bool computesTensor(Operation *op) {
   return llvm::any_of(op->getResultTypes(), [](Type type) {
     auto tensor = dyn_cast<RankedTensorType>(type);
@@ -63,7 +64,8 @@ bool StepGraph::isFree(Value value) const {
 }
 
 std::vector<int64_t> StepGraph::keptBytes() const {
-  // When tensors are there: from what makes them to the last that reads them.
+  // Lifetimes of tensors, from the op that computes them to the last one that
+  // reads them.
   struct Stay {
     int64_t first, last;
   };
@@ -82,7 +84,7 @@ std::vector<int64_t> StepGraph::keptBytes() const {
     bytes[stay.first] += bytesOf(value);
     bytes[stay.last + 1] -= bytesOf(value);
   }
-  bytes.pop_back(); // Nothing stays behind the last op.
+  bytes.pop_back(); // Nothing is kept after the last op.
   std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());
   return bytes;
 }

@@ -1,4 +1,4 @@
-//===- VerifyRecompute.cpp - What runs again makes what it made before ----===//
+//===- VerifyRecompute.cpp - Verify recomputed ops ------------------------===//
 
 #include "compiler/Dialect/Train/Ops/Recompute/Recompute.h"
 #include "passes/Recompute/Passes.h"
@@ -67,7 +67,7 @@ private:
             "rematerialised ops must wait for a value of the backward pass");
   }
 
-  /// The op that made first what `op` makes again.
+  /// The forward op that the recomputed `op` copies; null if there is none.
   Operation *findTwin(Operation *op, const std::optional<StepGraph> &graph) {
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
@@ -100,7 +100,7 @@ private:
       originals[result] = original;
   }
 
-  /// What recalled and recomputed values are in the forward pass.
+  /// Barrier results and recomputed values -> the original forward values.
   llvm::DenseMap<Value, Value> originals;
 };
 
