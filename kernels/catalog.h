@@ -1,4 +1,4 @@
-// The rows of catalog.def that say what devices compute natively.
+// The rows of catalog.def that list which types devices support.
 
 #ifndef MPC_KERNELS_CATALOG_H_
 #define MPC_KERNELS_CATALOG_H_
@@ -22,7 +22,7 @@ inline constexpr KernelType kKernelTypes[] = {
 };
 
 // The number of the first architecture of the device, 80 for sm_80, that runs
-// the kernel on what the catalog calls `type`: 0 if all do, none if none does.
+// the kernel on `type` of the catalog: 0 if all do, none if none does.
 inline std::optional<unsigned> first_architecture(std::string_view device,
                                                   std::string_view kernel,
                                                   std::string_view type) {

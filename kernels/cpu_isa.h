@@ -1,7 +1,8 @@
-// How much of the CPU may be used. The environment variable MPC_MAX_CPU_ISA
-// names a level, by oneDNN's names: what is above it counts as missing for the
-// compiler's target "native", for the check of what a package needs, and for
-// kernels. So one machine can stand for those that have less.
+// Limits the instruction sets that may be used. The environment variable
+// MPC_MAX_CPU_ISA names a level, by oneDNN's names. Instructions above it count
+// as missing for the compiler's target "native", for the check of what a
+// package requires, and for kernels. This allows one machine to emulate older
+// ones.
 
 #ifndef MPC_KERNELS_CPU_ISA_H_
 #define MPC_KERNELS_CPU_ISA_H_
@@ -19,7 +20,7 @@ enum class CpuIsa { avx2, avx512_core, avx512_core_bf16, all };
 struct CpuIsaLevel {
   CpuIsa isa;
   const char* name;
-  // The vector instructions that it adds, by LLVM's names.
+  // The vector features that the level adds, by LLVM's names.
   std::array<std::string_view, 5> features;
 };
 
@@ -35,11 +36,11 @@ inline constexpr CpuIsaLevel kCpuIsaLevels[] = {
 
 struct CpuIsaLimit {
   CpuIsa isa = CpuIsa::all;
-  const char* name = nullptr;  // As the variable spells it; null without.
-  std::string error;           // Why the variable's value means nothing.
+  const char* name = nullptr;  // As written in the variable; null if unset.
+  std::string error;           // Why the variable's value is invalid.
 };
 
-// The level of that name; no limit for null and the empty text.
+// The level of that name; no limit for null or "".
 inline CpuIsaLimit parse_cpu_isa(const char* text) {
   CpuIsaLimit limit;
   if (!text || !*text) return limit;
@@ -55,16 +56,16 @@ inline CpuIsaLimit parse_cpu_isa(const char* text) {
   return limit;
 }
 
-// What the environment asks for, read once: oneDNN's limit cannot change after
-// its first use.
+// The limit from the environment, read only once, because oneDNN's limit cannot
+// change after its first use.
 inline const CpuIsaLimit& cpu_isa_limit() {
   static const CpuIsaLimit limit =
       parse_cpu_isa(std::getenv("MPC_MAX_CPU_ISA"));
   return limit;
 }
 
-// Whether instructions of that feature (LLVM's name) may be used. A level says
-// nothing of what is not AVX: "bmi2", "sse4.2".
+// Whether instructions of that feature (LLVM's name) may be used. Levels do not
+// restrict features other than AVX, such as "bmi2" or "sse4.2".
 inline bool isa_allows(CpuIsa isa, std::string_view feature) {
   const bool vector =
       feature.substr(0, 3) == "avx" || feature.substr(0, 3) == "amx";

@@ -14,8 +14,8 @@ enum class DeviceClass { Host, Accelerator };
 struct DeviceRow {
   std::string_view name, title;
   DeviceClass device_class;
-  std::string_view architectures;  // With spaces between.
-  std::string_view architecture;   // That the bare name stands for.
+  std::string_view architectures;  // Separated by spaces.
+  std::string_view architecture;   // The default.
 };
 
 inline constexpr DeviceRow kDevices[] = {
@@ -24,7 +24,7 @@ inline constexpr DeviceRow kDevices[] = {
 #include "kernels/devices.def"
 };
 
-// Null if there is no such device.
+// Returns null if there is no such device.
 constexpr const DeviceRow* find_device(std::string_view name) {
   for (const DeviceRow& row : kDevices)
     if (row.name == name) return &row;
@@ -42,7 +42,7 @@ inline std::vector<std::string_view> list_architectures(const DeviceRow& row) {
   return list;
 }
 
-// 80 of "sm_80"; 0 for what ends in no number.
+// 80 for "sm_80"; 0 if the text does not end in a number.
 constexpr unsigned architecture_number(std::string_view architecture) {
   const size_t last = architecture.find_last_not_of("0123456789");
   unsigned number = 0;

@@ -1,5 +1,5 @@
-// The 16-bit floats as storage: conversions to and from f32, rounding to
-// nearest even, for code that needs no library and no CPU feature.
+// The 16-bit float types: conversions to and from f32, rounding to nearest
+// even, without a library or CPU features.
 
 #ifndef MPC_KERNELS_FLOAT_TYPES_H_
 #define MPC_KERNELS_FLOAT_TYPES_H_
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <cstring>
 
-// Also for code of devices.
+// Also used in device code.
 #ifdef __CUDACC__
 #define MPC_HOST_DEVICE __host__ __device__
 #else
@@ -56,7 +56,7 @@ struct F16 {
 
   MPC_HOST_DEVICE static uint16_t round(float value) {
 #ifdef __CUDA_ARCH__
-    // The same, except that every NaN is the same one.
+    // The same, except that every NaN becomes the canonical NaN.
     uint16_t bits;
     asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
     return bits;

@@ -1,4 +1,4 @@
-// What a kernel of the catalog looks like to the runtime.
+// The interface of catalog kernels to the runtime.
 
 #ifndef MPC_KERNELS_KERNEL_H_
 #define MPC_KERNELS_KERNEL_H_
@@ -18,7 +18,7 @@ enum class KernelId : uint32_t {
 #include "kernels/catalog.def"
 };
 
-// What operands and scratch memory are aligned to, in bytes.
+// Alignment of operands and scratch memory in bytes.
 #define MPC_KERNEL_ALIGNMENT(bytes) \
   inline constexpr size_t kOperandAlignment = bytes;
 #include "kernels/catalog.def"
@@ -37,18 +37,18 @@ struct KernelDesc {
 };
 
 struct Context {
-  // Threads the kernel may use, at least 1: those of the team that the caller
-  // is in (see cpu/team.h) or OpenMP's, as many as ThreadScope says.
+  // Number of threads the kernel may use, at least 1: threads of the caller's
+  // team (see cpu/team/team.h), or OpenMP's.
   int threads;
   bool deterministic;  // Same bits for every number of threads.
 };
 
-// A call made ready: primitives created, layouts chosen. Used by one thread at
-// a time.
+// A prepared call: primitives are created and layouts chosen. Used by one
+// thread at a time.
 class Kernel {
  public:
   virtual ~Kernel() = default;
-  // What computes it, for people: "brg:avx512_core_bf16", "reference".
+  // The implementation, for display: "brg:avx512_core_bf16", "reference".
   virtual std::string implementation() const = 0;
   // Bytes of scratch memory that `run` needs, aligned to kOperandAlignment.
   virtual size_t scratch_bytes() const { return 0; }
@@ -59,17 +59,17 @@ class Kernel {
   virtual bool run(void* const* operands, void* scratch) const = 0;
 };
 
-// Makes a call ready on the CPU. The description is checked in full (it may
-// come from a damaged package): ranks, shapes against each other, dtypes,
-// attribute counts and ranges. Returns null and says why in `*error` where it
-// is wrong or cannot run on this machine; throws std::bad_alloc where memory
-// ends, also inside the library.
+// Prepares a call on the CPU. The description is checked completely, because it
+// may come from a damaged package: ranks, consistency of shapes, dtypes,
+// attribute counts and ranges. Returns null, with the reason in `*error`, if it
+// is invalid or cannot run on this machine; throws std::bad_alloc if memory
+// runs out, even inside the library.
 std::unique_ptr<Kernel> make_cpu_kernel(const KernelDesc& desc,
                                         const Context& context,
                                         std::string* error);
 
-// The slow and obvious version, one thread, any float dtype, sums in f32 (f64
-// for f64). The measure of the others, and what f64 programs run on.
+// A slow and simple version: one thread, any float dtype, sums in f32 (f64 for
+// f64). The other kernels are tested against it, and f64 programs use it.
 std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
                                               std::string* error);
 

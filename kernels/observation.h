@@ -1,5 +1,5 @@
-// What `observe` and `rounding` find out about one element after another: the
-// same on hosts and devices.
+// The computations of `observe` and `rounding` for each element, shared by host
+// and device code.
 
 #ifndef MPC_KERNELS_OBSERVATION_H_
 #define MPC_KERNELS_OBSERVATION_H_
@@ -14,7 +14,7 @@ namespace mpc::kernels {
 inline constexpr int64_t kObservationWidth = 80;
 inline constexpr int64_t kRoundingWidth = 8;
 
-// Where things stand in a row of `observe`.
+// The fields of a row of `observe`.
 enum ObservationField : int64_t {
   kNans,
   kInfinities,
@@ -25,9 +25,9 @@ enum ObservationField : int64_t {
   kExponents = 8,
 };
 inline constexpr int kExponentCount = 64;
-inline constexpr int kLeastExponent = -44;  // Exponent of the first of them.
+inline constexpr int kLeastExponent = -44;  // Exponent of the first count.
 
-// floor(log2(size)) of a finite size above 0; at most -127 of a subnormal.
+// floor(log2(size)) for a finite size above 0; at most -127 for a subnormal.
 MPC_HOST_DEVICE inline int exponent_of(float size) {
   return static_cast<int>(float_bits(size) >> 23) - 127;
 }
@@ -41,7 +41,7 @@ MPC_HOST_DEVICE inline int exponent_of(double size) {
 template <typename T>
 struct Observation {
   int64_t nans = 0, infinities = 0, zeros = 0;
-  int64_t first = INT64_MAX;  // That is not finite.
+  int64_t first = INT64_MAX;  // First that is not finite.
   T largest = 0, smallest = 0;
   int64_t exponents[kExponentCount] = {};
 
@@ -86,16 +86,16 @@ struct Observation {
   }
 };
 
-// `size`, 0 or more and at most that, rounded to nearest even; `most` is the
-// largest number of a format whose others have `digits` binary digits, and
-// fewer below 2^least.
+// Rounds `size` >= 0 to nearest even, saturating, in a format with the largest
+// number `most`, `digits` binary digits, and subnormals below 2^least.
 MPC_HOST_DEVICE inline float round_size(float size, float most, int digits,
                                         int least) {
   if (size >= most) return most;
   int exponent = exponent_of(size);
   if (exponent < least) exponent = least;
-  // The distance of neighbours there, a power of two that f32 has: a product
-  // with one is exact, and so is a sum that is rounded to whole numbers.
+  // The distance between neighbouring numbers there, a power of two that f32
+  // can represent. Multiplying by it is exact, and so is rounding to whole
+  // numbers.
   const float unit =
       bits_float(static_cast<uint32_t>(exponent - digits + 1 + 127) << 23);
   const float inverse =
@@ -105,7 +105,7 @@ MPC_HOST_DEVICE inline float round_size(float size, float most, int digits,
   return rounded < most ? rounded : most;
 }
 
-// The formats that q rounds to, in the order of the sums.
+// The formats to which q rounds, in the order of the sums.
 inline constexpr const char* kRoundingFormats[] = {"bf16", "f16", "e4m3"};
 inline constexpr int kRoundingFormatCount = 3;
 
@@ -118,7 +118,8 @@ struct RoundingSums {
     const float size = value < 0 ? -value : value;
     const double slope = value < 0 ? -static_cast<double>(gradient)
                                    : static_cast<double>(gradient);
-    // Below 2^-100 bf16 is as good as f32, and units would leave its range.
+    // Below 2^-100 the rounding error of bf16 is negligible, and units would
+    // leave the range of f32.
     if (size >= 0x1p-100f)
       add(0, slope, round_size(size, 0x1.fep127f, 8, -126), size);
     add(1, slope, round_size(size, 65504.0f, 11, -14), size);
@@ -138,7 +139,8 @@ struct RoundingSums {
   }
 };
 
-// What is added up by itself, so that sums do not depend on threads.
+// Elements that are summed separately, so that sums do not depend on the number
+// of threads.
 inline constexpr int64_t kRoundingPiece = 1 << 16;
 
 template <typename T, typename G>

@@ -1,6 +1,6 @@
-// Descriptions of the catalog, checked and brought into one form. Everything
-// that a damaged package could get wrong is refused here, so that the code
-// behind it may trust what it reads.
+// Checks descriptions of catalog kernels and converts them to a normalized
+// form. Everything that could be wrong in a damaged package is rejected here,
+// so that kernels can rely on their shapes.
 
 #ifndef MPC_KERNELS_SHAPES_H_
 #define MPC_KERNELS_SHAPES_H_
@@ -25,12 +25,13 @@ struct BatchDim {
 // result[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n].
 struct MatmulShape {
   mpc_dtype_t dtype, result_dtype;
-  mpc_dtype_t rhs_dtype;  // Another than that of lhs only in FP8.
+  mpc_dtype_t rhs_dtype;  // Differs from that of lhs only in FP8.
   bool transpose_lhs, transpose_rhs;
   int64_t m, n, k;
-  // Neighbours that broadcast alike are one dimension; extents of 1 are gone.
+  // Adjacent dimensions that broadcast alike are merged; extents of 1 are
+  // removed.
   std::vector<BatchDim> batch;
-  bool tf32 = false;    // What GPUs may do with operands of f32.
+  bool tf32 = false;    // GPUs may use TF32 for f32 operands.
   bool scaled = false;  // Two factors follow the operands.
 };
 
@@ -58,8 +59,8 @@ struct PoolShape {
   Window window;
 };
 
-// Heads of attention. Those of the keys and values serve heads / key_heads
-// neighbours each.
+// The shape of attention. Each head of the keys and values serves heads /
+// key_heads consecutive heads of the queries.
 struct AttentionShape {
   mpc_dtype_t dtype;
   // Types of the result, or of the gradients of query, key and value.
@@ -77,21 +78,21 @@ struct AttentionShape {
   }
 };
 
-// Rows of a table, `width` elements each, and the indices that name `count` of
-// them. `dtype` is that of the table, or of the gradient that arrives.
+// Rows of a table, `width` elements each, and `count` indices of rows. `dtype`
+// is that of the table or of the incoming gradient.
 struct EmbeddingShape {
   mpc_dtype_t dtype, index_dtype;
   int64_t rows, width, count;
 };
 
-// How many elements are looked at, and of which types: the second is that of
-// the gradient, where there is one.
+// The number of elements and their types; the second type is that of the
+// gradient, if there is one.
 struct ObserveShape {
   mpc_dtype_t dtype, gradient_dtype;
   int64_t count;
 };
 
-// The row that an index of a checked embedding names; -1 if there is none.
+// The row of the table for an index; -1 if the index is out of range.
 inline int64_t embedding_row(int64_t index, int64_t rows) {
   if (index < 0) index += rows;
   return index >= 0 && index < rows ? index : -1;
@@ -108,17 +109,18 @@ struct ImageStrides {
         w(channels_last ? channels : 1) {}
 };
 
-// Name in the catalog; null if the catalog has no such kernel.
+// The name of a kernel; null if the catalog has no such kernel.
 const char* kernel_name(KernelId id);
 
-// Counts, dtypes, ranks, extents and sizes: what holds for every kernel.
+// Checks what every kernel requires: counts, dtypes, ranks, extents and sizes.
 bool check_description(const KernelDesc& desc, std::string* error);
 
-// These expect a description that `check_description` accepted.
-// Parses matmul and scaled_matmul.
+// The following functions require a description that `check_description` has
+// accepted. Parses matmul and scaled_matmul.
 bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
                   std::string* error);
-// False, and why in `*error`, for FP8, which only GPUs multiply.
+// Returns false, with the reason in `*error`, for FP8, which only GPUs
+// multiply.
 bool computes_in_memory_type(const MatmulShape& shape, std::string* error);
 bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error);
 bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error);
@@ -131,8 +133,8 @@ bool parse_observe(const KernelDesc& desc, ObserveShape* shape,
 // Bytes that `copy` copies or `zero` clears.
 bool parse_bytes(const KernelDesc& desc, size_t* bytes, std::string* error);
 
-// The first position of the window inside the image, and one past the last,
-// for the result at `index`. Never an empty range for a checked pooling.
+// The first position of the window inside the image, and one past the last, for
+// the result at `index`. The range is never empty for a checked pooling.
 struct Taps {
   int64_t start;  // Coordinate of position 0; may be negative.
   int64_t first, end;
