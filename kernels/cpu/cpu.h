@@ -1,5 +1,5 @@
-// The parts of make_cpu_kernel. Each throws dnnl::error where oneDNN has no
-// implementation; make_cpu_kernel turns that into text.
+// The parts of make_cpu_kernel. Each throws dnnl::error if oneDNN has no
+// implementation; make_cpu_kernel turns that into an error message.
 
 #ifndef MPC_KERNELS_CPU_CPU_H_
 #define MPC_KERNELS_CPU_CPU_H_
@@ -28,13 +28,13 @@ std::unique_ptr<Kernel> make_observe(KernelId id, const ObserveShape& shape,
 std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes,
                                    const Context& context);
 
-// What the CPU has of what may be used (kernels/cpu_isa.h).
+// Features that the CPU has and that may be used (kernels/cpu_isa.h).
 bool has_avx2();    // With F16C and FMA.
 bool has_avx512();  // With BW, DQ, VL.
 bool has_avx512_bf16();
 
-// Waking the other threads costs about as much as `grain` units of work: with
-// less than that for each of them one thread is faster.
+// The number of threads to use. Waking a thread costs about as much as `grain`
+// units of work, so threads with less work do not pay.
 inline int threads_for(double work, double grain, int threads) {
   return static_cast<int>(
       std::clamp(work / grain, 1.0, static_cast<double>(threads)));

@@ -7,8 +7,8 @@
 
 namespace mpc::kernels::cpu {
 
-// Whether it is one that oneDNN has no kernel of its own for: channels last, a
-// filter per channel, windows wider than 3.
+// Whether the convolution is one for which oneDNN has no specialized kernel:
+// channels last, a filter per channel, windows wider than 3.
 bool is_wide_depthwise(KernelId id, const ConvShape& shape);
 
 std::unique_ptr<Kernel> make_depthwise_grad_weight(const ConvShape& shape,

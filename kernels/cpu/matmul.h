@@ -1,4 +1,4 @@
-// The kinds of products.
+// Matrix products.
 
 #ifndef MPC_KERNELS_CPU_MATMUL_H_
 #define MPC_KERNELS_CPU_MATMUL_H_
@@ -7,9 +7,9 @@
 
 namespace mpc::kernels::cpu {
 
-// A product of 16-bit matrices, by f32 products; the same bits for any number
-// of threads if `deterministic`. Leading dimensions that could be rows are rows
-// already.
+// A product of 16-bit matrices, computed by f32 products; gives the same bits
+// for any number of threads if `deterministic`. Leading dimensions must already
+// have been merged into rows where possible.
 std::unique_ptr<Kernel> make_widened_matmul(const MatmulShape& shape,
                                             int threads, bool deterministic);
 

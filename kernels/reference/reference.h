@@ -33,7 +33,7 @@ class ReferenceKernel final : public Kernel {
   Function function_;
 };
 
-// What sums of T are kept in.
+// The type in which sums of T are computed.
 template <typename T>
 struct SumOf {
   using type = float;
@@ -45,8 +45,9 @@ struct SumOf<double> {
 template <typename T>
 using Sum = typename SumOf<T>::type;
 
-// The function of `Family` for operands of `dtype` and a result of the same
-// dtype or of the sums'. Family has `template <T, R> static Function get(id)`.
+// The function of `Family` for operands of `dtype` and a result of that dtype
+// or of the dtype of sums. Family has `template <T, R> static Function
+// get(id)`.
 template <typename Family>
 typename Family::Function select(KernelId id, mpc_dtype_t dtype,
                                  mpc_dtype_t result) {

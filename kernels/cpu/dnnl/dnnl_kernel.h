@@ -1,5 +1,4 @@
-// Calls of oneDNN with as little as possible between the caller and the
-// primitive.
+// Calls of oneDNN primitives with minimal overhead.
 
 #ifndef MPC_KERNELS_CPU_DNNL_DNNL_KERNEL_H_
 #define MPC_KERNELS_CPU_DNNL_DNNL_KERNEL_H_
@@ -16,11 +15,11 @@ namespace mpc::kernels::cpu {
 
 dnnl::memory::data_type dnnl_type(mpc_dtype_t dtype);
 
-// Scratch memory is the caller's, as for everything else.
+// Makes primitives use scratch memory of the caller.
 dnnl::primitive_attr user_scratchpad();
 
-// Where an argument lies: in an operand or, if that is kScratch, in scratch
-// memory; in bytes. A kernel that runs in pieces moves on by `stride` each.
+// Where an argument lies: in an operand or, for kScratch, in scratch memory; in
+// bytes. Piece i of a kernel uses offset + i * stride.
 struct Slot {
   static constexpr int kScratch = -1;
   int operand;
@@ -33,9 +32,9 @@ void* address_of(Slot slot, void* const* operands, void* scratch, size_t piece);
 // Hands out scratch memory.
 class ScratchLayout {
  public:
-  // Used by every piece alike.
+  // One region that all pieces share.
   Slot add(size_t bytes) { return {Slot::kScratch, reserve(bytes, 1), 0}; }
-  // One for each piece.
+  // One region for each piece.
   Slot add_pieces(size_t bytes, size_t count) {
     return {Slot::kScratch, reserve(bytes, count), aligned(bytes)};
   }
@@ -52,15 +51,15 @@ class ScratchLayout {
   size_t size_ = 0;
 };
 
-// A part of a kernel that one thread calls at a time.
+// A part of a kernel that only one thread calls at a time.
 class PieceCall {
  public:
   virtual ~PieceCall() = default;
   virtual bool run(void* const* operands, void* scratch, size_t piece) = 0;
 };
 
-// Makes a primitive. Where memory ends meanwhile and an exception goes through
-// oneDNN, oneDNN is not used again.
+// Makes a primitive. If memory runs out and an exception passes through oneDNN,
+// oneDNN is not used again.
 template <typename Primitive>
 Primitive make_primitive(
     const typename Primitive::primitive_desc& description) {
@@ -72,10 +71,10 @@ Primitive make_primitive(
   }
 }
 
-// A primitive with its argument array. Memory objects are made once; a run
-// only gives them addresses, and that only where an address is new: they are
-// the same in every step, and oneDNN zeroes the padding of a memory that gets
-// another one.
+// A primitive with its argument array. Memory objects are created once; a run
+// only sets their addresses, and only those that have changed: they are usually
+// the same in every step, and oneDNN zeroes the padding of a memory object
+// whose address changes.
 class DnnlCall final : public PieceCall {
  public:
   DnnlCall(const dnnl::engine& engine, const dnnl::primitive& primitive)
@@ -87,7 +86,7 @@ class DnnlCall final : public PieceCall {
   DnnlCall& operator=(DnnlCall&&) = default;
 
   void bind(int argument, const dnnl::memory::desc& desc, Slot slot);
-  // Binds scratch memory of its own if the primitive wants any.
+  // Binds scratch memory if the primitive needs any.
   void bind_scratchpad(const dnnl::memory::desc& desc, ScratchLayout* layout);
   bool run(void* const* operands, void* scratch, size_t piece = 0) override;
 
@@ -105,35 +104,35 @@ class DnnlCall final : public PieceCall {
   std::vector<dnnl_exec_arg_t> c_arguments_;
 };
 
-// How a dimension of `extent` is cut: `count` pieces of `size`, then one of
-// `rest` if that is not 0. Depends on the shape alone.
+// How a dimension is cut: `count` pieces of `size`, then one of `rest` if that
+// is not 0. Depends on the shape alone.
 struct Cut {
   int64_t size, count, rest;
   int64_t total() const { return count + (rest != 0); }
 };
 Cut cut(int64_t extent, int64_t granularity, double work);
 
-// Partial results of the pieces, f32, to be added in order.
+// Partial results of the pieces, f32, which are added in order.
 struct PartialSums {
   Slot partials;
   Slot result;
-  int64_t count;  // Elements of each.
+  int64_t count;  // Elements of each partial result.
 };
 
-// prepare, then the main call, whole or in pieces, then sum, then finish.
+// Runs prepare, then the main call, whole or in pieces, then sum, then finish.
 //
-// A kernel in one piece uses all its threads inside the primitive. How oneDNN
-// cuts a sum then depends on their number. A kernel in several pieces runs
-// each on one thread, several at a time: what a piece computes is fixed when
-// the kernel is made, so any number of threads gives the same bits.
+// A kernel in one piece uses all its threads inside the primitive. The way
+// oneDNN splits a sum then depends on their number. A kernel in several pieces
+// runs each on one thread, several at a time: the pieces are fixed when the
+// kernel is made, so the bits do not depend on the number of threads.
 class DnnlKernel final : public Kernel {
  public:
   std::string implementation() const override { return name; }
   size_t scratch_bytes() const override { return layout.size(); }
   bool run(void* const* operands, void* scratch) const override;
 
-  // As many calls of a full piece as can run at a time. Primitives must be made
-  // inside ThreadScope(inner_threads).
+  // Adds as many calls of a full piece as can run at a time. Primitives must be
+  // made inside ThreadScope(inner_threads).
   template <typename MakeCall>
   void add_workers(const Cut& cut, MakeCall&& make_call) {
     pieces = static_cast<size_t>(cut.count);
@@ -145,18 +144,19 @@ class DnnlKernel final : public Kernel {
   static std::unique_ptr<PieceCall> own(Call call) {
     return std::make_unique<Call>(std::move(call));
   }
-  // Divides `threads` between the pieces and what is inside of them.
+  // Uses `threads` for running pieces at the same time or inside each piece.
   void set_threads(int threads, bool deterministic) {
     inner_threads = outer_threads = deterministic ? 1 : threads;
     piece_threads = deterministic ? threads : 1;
   }
 
   std::string name;
-  // Inside a piece, for pieces at a time, and before and after them.
+  // Threads inside a piece, for several pieces at a time, and before and after
+  // the pieces.
   int inner_threads = 1, piece_threads = 1, outer_threads = 1;
   ScratchLayout layout;
   std::vector<std::unique_ptr<PieceCall>> prepare;
-  // One per thread of the pieces, as calls remember addresses.
+  // One per thread, because calls store addresses.
   std::vector<std::unique_ptr<PieceCall>> workers;
   size_t pieces = 1;
   // The last piece, if it needs a call of its own.

@@ -1,4 +1,4 @@
-// Makes the calls that a loaded library makes to another go elsewhere.
+// Redirects calls that a loaded library makes to functions of another library.
 
 #ifndef MPC_KERNELS_CPU_DNNL_REDIRECT_H_
 #define MPC_KERNELS_CPU_DNNL_REDIRECT_H_
@@ -9,8 +9,8 @@ namespace mpc::kernels {
 
 struct Redirection {
   const char* name;   // Name of the function that is called.
-  void* replacement;  // What is called from now on.
-  void* before;       // Set: what was called so far.
+  void* replacement;  // Function to call from now on.
+  void* before;       // Output: the function called so far.
 };
 
 template <typename Function>
@@ -18,10 +18,10 @@ Redirection redirection(const char* name, Function* replacement) {
   return {name, reinterpret_cast<void*>(replacement), nullptr};
 }
 
-// `inside` is an address in the library. All of the redirections, or none and
-// false: where the library does not call one of them, where it looks functions
-// up when it first calls them and so would undo this, where it is no shared
-// library, or where this is not Linux on x86-64. Nobody else's calls change.
+// `inside` is an address in the library. Makes all redirections, or none and
+// returns false: if the library does not call one of the functions, if it binds
+// lazily and would overwrite a redirection, if it is not a shared library, or
+// if this is not Linux on x86-64. Calls from other libraries do not change.
 bool redirect_calls(const void* inside, Redirection* redirections,
                     size_t count);
 

@@ -1,4 +1,4 @@
-// Blocks of operator new, set aside for when it throws.
+// Blocks allocated by operator new, set aside for when it throws.
 //
 // They can be freed like any other block: an object may be created in one
 // library and destroyed in another.
@@ -13,12 +13,12 @@ namespace mpc::kernels::cpu {
 
 class SpareBlocks {
  public:
-  // Takes as many blocks as it should have; false if there are not so many.
+  // Allocates the missing blocks; false if memory does not suffice.
   bool fill();
   // A block of at least `size` bytes, which the caller owns from now on and
   // frees with operator delete; null if there is none.
   void* take(size_t size);
-  // Gives the largest block back to the heap, for whoever allocates from it.
+  // Returns the largest block to the heap, for allocations by others.
   void release_large();
 
  private:
@@ -31,7 +31,8 @@ class SpareBlocks {
     Block* first;
   };
   std::mutex mutex_;
-  // The largest is never written, and so no memory until it is given back.
+  // The largest block is never written, so it takes address space but no
+  // memory.
   static constexpr size_t kNumKinds = 5;
   Kind kinds_[kNumKinds] = {{128, 512, 0, nullptr},
                             {512, 128, 0, nullptr},

@@ -1,12 +1,12 @@
-// What attention does with rows of scores, included once per kind of CPU; no
-// include guard. Sums run in the order that the vector width gives, so that
-// only the kind of CPU decides the bits.
+// The loops of attention over rows of scores. attention.cpp includes this once
+// for each instruction set; it has no include guard. The order of sums depends
+// on the vector width, so the bits depend only on the kind of CPU.
 
-// e^x within 2 units in the last place, for x of at most 0 (1 above); 0 where
-// that is below the smallest normal number. n = x / ln 2 rounded, from the sum
-// with 1.5 2^23, whose last bits are n; e^x = 2^n e^(x - n ln 2), and ln 2 in
-// two parts, so that the product with the first is exact. The polynomial is
-// that of Cephes' expf.
+// e^x within 2 ulps, for x <= 0 (1 for larger x); 0 if the result is below the
+// smallest normal number. n is x / ln 2 rounded, from the sum with 1.5 * 2^23,
+// whose last bits are n. e^x = 2^n e^(x - n ln 2), with ln 2 in two parts, so
+// that the product with the first is exact. The polynomial is that of Cephes'
+// expf.
 MPC_ATTENTION_INLINE float exponential(float x) {
   constexpr float kShift = 12582912.0f;
   const float shifted = x * 1.44269504088896341f + kShift;
@@ -22,11 +22,11 @@ MPC_ATTENTION_INLINE float exponential(float x) {
   const uint32_t power = float_bits(shifted) - float_bits(kShift);
   y *= bits_float((power + 127) << 23);
   y = x < -87.3f ? 0.0f : y;
-  // NaN is in none of the ranges and has come through.
+  // NaN passes both comparisons unchanged.
   return x > 0.0f ? 1.0f : y;
 }
 
-// How T lies in memory. The vectorizer does not look into structs.
+// The storage type of T, because the vectorizer does not handle structs.
 template <typename T>
 struct Raw {
   using type = float;
@@ -38,9 +38,9 @@ struct Raw<Bf16> {
   static uint16_t of(float value) { return Bf16::round(value); }
 };
 
-// Turns scores into probabilities: those of the first `visible`, zero for the
-// rest of `count`. `p` may be the scores. Returns the logarithm of the sum of
-// the exponentials.
+// Computes the probabilities of the first `visible` scores, and zero for the
+// rest of `count`. `p` may be the same memory as the scores. Returns the
+// logarithm of the sum of the exponentials.
 template <typename T>
 LogSumExp<float> softmax_row(float* scores, float scale, int64_t visible,
                              int64_t count, typename Raw<T>::type* p) {
@@ -65,8 +65,8 @@ LogSumExp<float> softmax_row(float* scores, float scale, int64_t visible,
   return log_sum_exp<double>(largest, sum);
 }
 
-// Turns scores into probabilities, and gradients of these into gradients of the
-// products that the scores scale.
+// Computes the probabilities from the scores, and the gradients of the unscaled
+// scores from those of the probabilities.
 template <typename T>
 void softmax_grad_row(const float* scores, const float* p_grads, float scale,
                       const LogSumExp<float>& sum, float shared,

@@ -1,6 +1,6 @@
-// The loops of conversion.cpp, included once per kind of CPU with
-// MPC_F16_WIDTH halves to an instruction that converts them, or 0; no include
-// guard, and includes nothing.
+// The loops of conversion.cpp, which includes this once for each instruction
+// set. MPC_F16_WIDTH is the number of halves per conversion instruction, or 0.
+// It has no include guard and includes nothing.
 
 struct F32Loops {
   using Stored = float;
@@ -8,7 +8,7 @@ struct F32Loops {
   static float round(float value) { return value; }
 };
 
-// The vectorizer does not look into structs: Stored are the bits.
+// Stored is the raw bits, because the vectorizer does not handle structs.
 struct Bf16Loops {
   using Stored = uint16_t;
   static float widen(uint16_t bits) { return bits_float(uint32_t{bits} << 16); }
@@ -71,7 +71,7 @@ inline void store_floats(__m256 value, float* to) {
 }
 #endif
 
-// Whole vectors, then what is left.
+// Whole vectors, then the remaining elements.
 #if MPC_F16_WIDTH != 0
 constexpr int64_t kHalves = MPC_F16_WIDTH;
 #endif

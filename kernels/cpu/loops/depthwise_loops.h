@@ -1,9 +1,9 @@
 // The loops of depthwise.cpp, which includes this once for each instruction
-// set, inside a namespace; see lanes.h. It has no guard.
+// set, inside a namespace; see lanes.h. It has no include guard.
 
 #include "kernels/cpu/loops/lanes.h"
 
-// One lane with the same functions.
+// A single lane, with the interface of Lanes.
 struct Lane {
   static constexpr int64_t kWidth = 1;
   using F32 = float;
@@ -14,14 +14,15 @@ struct Lane {
   }
 };
 
-// Adds what a row of the gradient gives to the taps of one row of the window,
-// kTaps at a time, of the channels from `lane` on. `sums` lie `channels` apart.
+// Adds the contribution of a row of the gradient to kTaps taps of one row of
+// the window, for the channels from `lane` on. The sums of consecutive taps are
+// `channels` elements apart.
 template <typename T, typename L, int kTaps>
 struct RowOfTaps {
   const Depthwise& d;
   const T* grad;   // The row, from `lane` on.
   const T* input;  // The row, likewise.
-  int64_t first;   // Tap.
+  int64_t first;   // First tap.
   float* sums;     // Sums of tap `first`, from `lane` on.
 
   MPC_INLINE int64_t column(int64_t out, int64_t tap) const {
@@ -32,7 +33,7 @@ struct RowOfTaps {
     typename L::F32 sum[kTaps];
     for (int tap = 0; tap < kTaps; ++tap)
       std::memcpy(&sum[tap], sums + tap * d.channels, sizeof sum[tap]);
-    // Where all taps lie on the row no one has to look.
+    // No bounds checks are needed where all taps lie inside the row.
     int64_t begin = 0, end = d.output[1];
     while (begin < end && column(begin, first) < 0) ++begin;
     while (end > begin && column(end - 1, first + kTaps - 1) >= d.input[1])
@@ -56,8 +57,8 @@ struct RowOfTaps {
   }
 };
 
-// The taps of one row of the window from `first` on, as many at a time as stay
-// in registers.
+// Adds to the taps of one row of the window from `first` on, as many at a time
+// as fit in registers.
 template <typename T, typename L>
 MPC_INLINE void add_taps(const Depthwise& d, const T* grad, const T* input,
                          float* sums) {
@@ -74,8 +75,8 @@ MPC_INLINE void add_taps(const Depthwise& d, const T* grad, const T* input,
   while (tap < width) take(std::integral_constant<int, 1>{});
 }
 
-// Adds what a row of the gradient and one of the input give, all channels in
-// turn: so both are read from front to back.
+// Adds the contribution of a row of the gradient and a row of the input, for
+// all channels in turn, so that both are read sequentially.
 template <typename T>
 MPC_INLINE void add_rows(const Depthwise& d, const T* grad, const T* input,
                          float* sums) {

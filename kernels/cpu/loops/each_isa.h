@@ -1,7 +1,7 @@
 // Includes MPC_LOOPS, the name of a file, once for each instruction set: in
-// namespaces `baseline` and, on x86, `avx2` and `avx512`, with what lanes.h
-// needs. It has no guard: it belongs into a namespace of the file that has the
-// loops.
+// namespaces `baseline` and, on x86, `avx2` and `avx512`, with the macros that
+// lanes.h needs. It has no include guard: include it inside a namespace of the
+// file that uses the loops.
 
 #define MPC_INLINE inline __attribute__((always_inline))
 

@@ -1,10 +1,10 @@
-// Vectors of floats, and how they are read. Loops include this once for each
+// Vectors of floats and their loads. Loops include this once for each
 // instruction set, inside a namespace, with MPC_VECTOR_WIDTH floats to a vector
-// and, if MPC_VECTOR_F16 is 1, instructions that convert halves: it has no
-// guard and includes nothing.
+// and, if MPC_VECTOR_F16 is 1, instructions that convert halves. It has no
+// include guard and includes nothing.
 
-// Vectors are passed by address: how they would be passed by value depends on
-// the CPU.
+// Vectors are passed by address, because the calling convention for vectors
+// depends on the instruction set.
 struct Lanes {
   static constexpr int64_t kWidth = MPC_VECTOR_WIDTH;
   typedef float F32 __attribute__((vector_size(4 * MPC_VECTOR_WIDTH)));

@@ -1,10 +1,11 @@
 // The loops of pooling. pool.cpp includes this once for each instruction set,
 // inside a namespace, with MPC_VECTOR_WIDTH floats to a vector and, if
-// MPC_VECTOR_F16 is 1, instructions that convert halves: it has no guard.
+// MPC_VECTOR_F16 is 1, instructions that convert halves. It has no include
+// guard.
 
 #include "kernels/cpu/loops/lanes.h"
 
-// As many lanes as a register holds.
+// As many lanes as a vector register holds.
 struct Wide : Lanes {
   typedef int32_t I32 __attribute__((vector_size(4 * MPC_VECTOR_WIDTH)));
   typedef uint8_t U8 __attribute__((vector_size(MPC_VECTOR_WIDTH)));
@@ -16,7 +17,7 @@ struct Wide : Lanes {
     U32 bits;
     std::memcpy(&bits, &from, sizeof bits);
     const U32 rounded = (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-    // As Bf16::round: a NaN stays one.
+    // As Bf16::round: a NaN stays a NaN.
     const U32 upper = from != from ? (bits >> 16 | 0x40) : rounded;
     const U16 half = __builtin_convertvector(upper, U16);
     std::memcpy(&to->bits, &half, sizeof half);
@@ -38,12 +39,13 @@ struct Wide : Lanes {
 #endif
   }
   static MPC_INLINE void store(const I32& from, uint8_t* to) {
-    // By way of 16 bits: in one step GCC goes element by element.
+    // Convert through 16 bits: GCC does not vectorize the conversion in one
+    // step.
     const U16 half = __builtin_convertvector(from, U16);
     const U8 bytes = __builtin_convertvector(half, U8);
     std::memcpy(to, &bytes, sizeof bytes);
   }
-  // Where `value` is larger or NaN, unless a NaN was found before.
+  // Takes `value` where it is larger or NaN, unless `best` is NaN already.
   static MPC_INLINE void take_larger(const F32& value, int32_t position,
                                      F32* best, I32* where) {
     const I32 take = ~(value <= *best) & (*best == *best);
@@ -60,7 +62,7 @@ struct Wide : Lanes {
   }
 };
 
-// One lane with the same functions.
+// A single lane, with the interface of Wide.
 struct Narrow {
   static constexpr int64_t kWidth = 1;
   using F32 = float;
@@ -89,7 +91,7 @@ struct Narrow {
   }
 };
 
-// window_taps without its divisions for the usual case: they would take longer
+// window_taps without its divisions in the usual case: they would take longer
 // than the arithmetic.
 MPC_INLINE Taps taps_at(const Planes& p, int dim, int64_t index) {
   if (p.window.dilations[dim] != 1)
@@ -100,8 +102,8 @@ MPC_INLINE Taps taps_at(const Planes& p, int dim, int64_t index) {
           std::min(p.window.kernel[dim], p.input[dim] - start)};
 }
 
-// The windows that hold coordinate `i` of the input: [first, end) contains
-// them all; with a dilation some of these have a gap there.
+// The windows that cover coordinate `i` of the input: [first, end) contains
+// them all, but with a dilation some of these have a gap there.
 struct Covering {
   int64_t first, end, offset, reach, stride, dilation, count;
 
@@ -114,13 +116,13 @@ struct Covering {
     first = offset > reach ? (offset - reach + stride - 1) / stride : 0;
     end = std::min(count, offset / stride + 1);
   }
-  // Goes on to coordinate i + 1.
+  // Advances to coordinate i + 1.
   MPC_INLINE void advance() {
     ++offset;
     if (first * stride + reach < offset) ++first;
     if (end < count && end * stride <= offset) ++end;
   }
-  // Position in window `o` that lies on the coordinate, or -1.
+  // The position in window `o` that lies on the coordinate, or -1.
   MPC_INLINE int64_t position(int64_t o) const {
     const int64_t distance = offset - o * stride;
     if (dilation == 1) return distance;
@@ -129,9 +131,9 @@ struct Covering {
 };
 
 // Calls body.template at<Wide or Narrow, vectors>(lane) so that all lanes are
-// covered, several vectors at a time to share what finding the taps costs. The
-// last vector overlaps the one before: every lane is computed from inputs
-// alone.
+// covered, several vectors at a time to share the cost of finding the taps. The
+// last vector overlaps the previous one, which is safe because lanes are
+// computed from inputs only.
 template <typename Body>
 MPC_INLINE void for_lanes(int64_t lanes, const Body& body) {
   constexpr int64_t kWidth = Wide::kWidth;
@@ -150,7 +152,7 @@ MPC_INLINE void for_lanes(int64_t lanes, const Body& body) {
     body.template at<Wide, 1>(std::min(lane, lanes - kWidth));
 }
 
-// What a mean divides by.
+// The divisor of a mean.
 MPC_INLINE float divisor(const Planes& p, int64_t rows, int64_t columns) {
   return p.count_include_pad
              ? static_cast<float>(p.window.kernel[0]) *
@@ -249,7 +251,8 @@ struct ForwardRow {
   }
 };
 
-// One pixel of the gradient of the input: what the windows that hold it give.
+// One pixel of the gradient of the input: the contributions of the windows that
+// cover it.
 template <typename T, bool kMax>
 struct GradPixel {
   const Planes& p;

@@ -1,4 +1,4 @@
-// Functions for instructions that the rest of the library does not ask for.
+// Functions compiled for instruction sets beyond the library's baseline.
 
 #ifndef MPC_KERNELS_CPU_LOOPS_TARGET_H
 #define MPC_KERNELS_CPU_LOOPS_TARGET_H
@@ -6,9 +6,9 @@
 #define MPC_PRAGMA(text) _Pragma(#text)
 
 // MPC_BEGIN_TARGET(MPC_AVX2) ... MPC_END_TARGET: functions in between are
-// compiled for these instructions. Not a file of its own with flags of its own:
-// inline functions of headers would then be compiled with them, and the linker
-// could take those for all.
+// compiled for these instructions. A separate file with its own flags would not
+// work: inline functions of headers would then be compiled with these flags,
+// and the linker could use them for all callers.
 #ifdef __clang__
 #define MPC_BEGIN_TARGET(features)                                   \
   MPC_PRAGMA(clang attribute push(__attribute__((target(features))), \

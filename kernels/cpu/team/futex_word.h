@@ -1,6 +1,6 @@
-// A number that threads wait for: first in a loop, for some microseconds, then
-// asleep. Who changes it wakes those that sleep, and makes no system call if
-// none does.
+// A number that threads wait on: first spinning for some microseconds, then
+// sleeping. The thread that changes it wakes the sleepers, without a system
+// call if there are none.
 
 #ifndef MPC_KERNELS_CPU_TEAM_FUTEX_WORD_H_
 #define MPC_KERNELS_CPU_TEAM_FUTEX_WORD_H_
@@ -25,25 +25,25 @@ class FutexWord {
 
   std::atomic<uint32_t> value{0};
 
-  // Returns once done(value) holds; what was written before it did is seen.
+  // Returns once done(value) holds, with acquire semantics.
   template <typename Done>
   void wait(Duration spin, const Done& done) {
     if (spins(spin, done)) return;
-    // Here and in wake() one of both sides sees what the other wrote, as all
-    // four accesses have one order.
+    // The two accesses here and the two in wake() have one total order, so at
+    // least one side sees the other's write.
     sleepers_.fetch_add(1, std::memory_order_seq_cst);
     for (;;) {
       const uint32_t now = value.load(std::memory_order_seq_cst);
       if (done(now)) break;
-      // Returns at once if the value is another by now.
+      // Returns at once if the value has changed.
       syscall(SYS_futex, address(), FUTEX_WAIT_PRIVATE, now, nullptr, nullptr,
               0);
     }
     sleepers_.fetch_sub(1, std::memory_order_relaxed);
   }
 
-  // After a change of the value that is sequentially consistent, or that a
-  // sequentially consistent fence follows.
+  // Call it after a change of the value that is sequentially consistent, or
+  // that is followed by a sequentially consistent fence.
   void wake() {
     if (sleepers_.load(std::memory_order_seq_cst) > 0)
       syscall(SYS_futex, address(), FUTEX_WAKE_PRIVATE, INT_MAX, nullptr,
@@ -54,7 +54,8 @@ class FutexWord {
   static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
   uint32_t* address() { return reinterpret_cast<uint32_t*>(&value); }
 
-  // The clock is read every so many looks: a look takes some nanoseconds.
+  // Reads the clock only after a number of checks, because a check takes only
+  // some nanoseconds.
   template <typename Done>
   bool spins(Duration limit, const Done& done) {
     constexpr int kLooks = 32;

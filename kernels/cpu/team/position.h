@@ -1,5 +1,5 @@
-// Where the calling thread stands among the threads of a team; for team.cpp and
-// for what answers oneDNN.
+// The position of the calling thread among the threads of a team. For team.cpp
+// and dnnl_threads.cpp.
 
 #ifndef MPC_KERNELS_CPU_TEAM_POSITION_H_
 #define MPC_KERNELS_CPU_TEAM_POSITION_H_
@@ -9,11 +9,11 @@
 namespace mpc::kernels {
 
 struct Position {
-  Team* team = nullptr;  // Null: this thread uses OpenMP's.
-  int limit = 1;         // Threads of a region that does not say how many.
-  int number = 0;        // In the innermost region, of `count`.
+  Team* team = nullptr;  // Null: this thread uses OpenMP.
+  int limit = 1;         // Default number of threads of a region.
+  int number = 0;        // Index in the innermost region, below `count`.
   int count = 1;
-  bool in_parallel = false;  // Whether a region around has several threads.
+  bool in_parallel = false;  // Whether an enclosing region has several threads.
 };
 
 extern thread_local Position here;

@@ -1,11 +1,11 @@
-// The threads that kernels run on: a session's own, or OpenMP's where there is
+// The threads that kernels run on: those of a session, or OpenMP's if there is
 // no session.
 //
-// libgomp's threads wait in a loop for milliseconds, which no program can
-// change once it runs. Beside other work on the same cores each wait then costs
-// a time slice, and training becomes slower by orders of magnitude. Threads of
-// a team do so for microseconds, then sleep, and do not wait for those that
-// have not begun.
+// libgomp's threads spin for milliseconds when they wait, and a program cannot
+// change that at run time. If other processes use the same cores, each wait
+// costs a time slice, and training becomes slower by orders of magnitude.
+// Threads of a team spin for microseconds, then sleep, and do not wait for
+// threads that have not begun.
 
 #ifndef MPC_KERNELS_CPU_TEAM_TEAM_H_
 #define MPC_KERNELS_CPU_TEAM_TEAM_H_
@@ -20,25 +20,26 @@ namespace mpc::kernels {
 
 class Team {
  public:
-  // Starts `size` - 1 threads: the caller of run() is the team's first. Null,
-  // and why in `*error`, if the system has none to give.
+  // Starts `size` - 1 threads: the caller of run() is the team's first thread.
+  // Returns null, with the reason in `*error`, if the system cannot create
+  // threads.
   static std::unique_ptr<Team> start(int size, std::string* error);
-  // Ends them. No region may be running.
+  // Ends the threads. No region may be running.
   ~Team();
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
   int size() const { return size_; }
 
-  // A child of fork() has a copy of the team without its threads: starts them
-  // again there. Call it before TeamScope. False and why if the system has none
-  // to give.
+  // A child of fork() has a copy of the team without its threads; this starts
+  // them again. Call it before TeamScope. Returns false, with the reason in
+  // `*error`, if the system cannot create threads.
   bool survive_fork(std::string* error);
 
-  // Runs body(data) `threads` times at once, at least once and at most size()
-  // times, and returns when all are done: a region; each thread runs a
-  // part, or this one what others have not begun when it is done with its own.
-  // One region at a time.
+  // Runs a region: calls body(data) on `threads` threads (at least 1, at most
+  // size()) at the same time, and returns when all are done. Each thread runs
+  // one part; the caller also runs parts that no other thread has begun when
+  // its own is done. Only one region may run at a time.
   void run(int threads, void (*body)(void*), void* data);
   // Inside a region: waits for all its threads.
   void barrier();
@@ -56,19 +57,19 @@ class Team {
   void run_left_over_parts(int workers);
 
   const int size_;
-  pid_t process_ = 0;  // Whose threads they are.
+  pid_t process_ = 0;  // The process that has the threads.
   int started_ = 0;
   std::unique_ptr<Worker[]> workers_;
   std::unique_ptr<Region> region_;
 };
 
-// Whether oneDNN's parallel regions run on teams; asks for it the first time.
-// If they cannot, there should be no team: its threads and OpenMP's would be in
-// each other's way.
+// Whether oneDNN's parallel regions run on teams; the first call sets that up.
+// If they cannot, there should be no team, because its threads and OpenMP's
+// would compete for cores.
 bool dnnl_runs_on_teams();
 
-// While in scope, what the calling thread starts runs on the team: parallel()
-// and oneDNN's regions. Null: on OpenMP's threads, as without a scope.
+// While in scope, parallel() and oneDNN's regions started by the calling thread
+// run on the team. Null: on OpenMP's threads, as without a scope.
 class TeamScope {
  public:
   explicit TeamScope(Team* team);
@@ -81,8 +82,8 @@ class TeamScope {
   const int limit_before_;
 };
 
-// While in scope, regions that oneDNN starts on the calling thread have so many
-// threads. Two thread-local accesses where nothing changes.
+// While in scope, regions that oneDNN starts on the calling thread have this
+// many threads. Costs two thread-local accesses if nothing changes.
 class ThreadScope {
  public:
   explicit ThreadScope(int threads);
@@ -100,9 +101,9 @@ void run_parallel(int threads,
                   void (*call)(const void* body, int part, int parts),
                   const void* body);
 
-// Runs body(part, parts) for each part, as many as `threads` at once, on this
-// thread and others, and returns when all are done. `parts` may be fewer than
-// asked for.
+// Runs body(part, parts) for each part, up to `threads` at once, on this thread
+// and others, and returns when all are done. `parts` may be less than
+// `threads`.
 template <typename Body>
 void parallel(int threads, const Body& body) {
   if (threads <= 1) {
@@ -117,10 +118,12 @@ void parallel(int threads, const Body& body) {
       &body);
 }
 
-// Inside parallel(): waits for all parts. Not where there is one only.
+// Inside parallel(): waits for all parts. Must not be called if there is only
+// one.
 void parallel_barrier();
 
-// The items of a part: equal contiguous ranges, the first ones one longer.
+// The range of items of a part. Ranges are contiguous and equal, except that
+// the first ones may be longer by one.
 struct Range {
   int64_t begin, end;
 };

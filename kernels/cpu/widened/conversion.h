@@ -1,5 +1,5 @@
-// Rows of floats in and out of f32, as fast as the CPU's vectors go. Values are
-// those of kernels/float_types.h.
+// Vectorized conversion of rows of floats to and from f32, with the same values
+// as kernels/float_types.h.
 
 #ifndef MPC_KERNELS_CPU_WIDENED_CONVERSION_H_
 #define MPC_KERNELS_CPU_WIDENED_CONVERSION_H_
@@ -19,7 +19,7 @@ struct ConversionLoops {
   void (*add)(const void* from, int64_t count, float* to);
 };
 
-// A rectangle of an operand, in elements.
+// A rectangle in an operand, in elements.
 struct Part {
   int64_t offset = 0, rows = 1, columns = 0, stride = 0;
 
@@ -29,15 +29,15 @@ struct Part {
   int64_t count() const { return rows * columns; }
 };
 
-// Between f32 and a type: bf16, f16 or f32 itself, which is then copied.
+// Conversion between f32 and a type: bf16, f16 or f32 itself, which is copied.
 class Conversion {
  public:
   explicit Conversion(mpc_dtype_t dtype);
 
-  // The part of `operand` becomes f32 without gaps, on up to `threads` threads.
+  // Converts a part of `operand` to dense f32, on up to `threads` threads.
   void widen(const void* operand, const Part& part, float* to,
              int threads = 1) const;
-  // The reverse.
+  // The reverse conversion.
   void round(const float* from, const Part& part, void* operand,
              int threads = 1) const;
   const ConversionLoops& loops() const { return loops_; }

@@ -1,5 +1,5 @@
-// How a widened convolution is cut: strips of whole images, and pieces of one
-// or more strips.
+// How a widened convolution is cut: into strips of whole images, and pieces of
+// one or more strips.
 
 #ifndef MPC_KERNELS_CPU_WIDENED_IMAGE_STRIPS_H_
 #define MPC_KERNELS_CPU_WIDENED_IMAGE_STRIPS_H_
@@ -10,25 +10,28 @@ namespace mpc::kernels::cpu {
 
 class ImageStrips final : public Cutting {
  public:
-  // Forward and for gradients of images a piece is a strip. For gradients of
-  // weights its strips are added up; each piece has such a sum of its own.
+  // For forward convolutions and gradients of images a piece is one strip. For
+  // gradients of weights each piece has a partial sum, to which its strips are
+  // added.
   ImageStrips(KernelId id, const ConvShape& shape, double flops,
               const Context& context);
 
   int64_t pieces() const { return (batch_ + piece() - 1) / piece(); }
-  // Few images: strips follow each other, and the primitives use all threads.
+  // If there are few images, strips run one after the other, and the primitives
+  // use all threads.
   bool inner_threads() const { return inner_threads_; }
-  // Images of the strips; those of the last one, or 0 if it is like the others.
+  // The number of images in a strip, and in the last one, or 0 if that is
+  // equal.
   int64_t strip() const { return strip_; }
   int64_t rest() const { return batch_ % strip_; }
-  // Elements of an image that is read, and of one that is written.
+  // Elements of an input image, and of a result image.
   int64_t input_elements(size_t index) const { return inputs_[index]; }
   int64_t result_elements() const { return result_; }
   bool sums() const { return steps_ > 1; }
 
   int64_t steps(size_t piece) const override;
-  // The first step's primitives of a strip and of the rest, then those of later
-  // steps.
+  // Primitives are ordered: for a strip and for the rest in the first step,
+  // then for both in later steps.
   size_t call(size_t piece, int64_t step) const override;
   Part input(size_t index, size_t piece, int64_t step) const override;
   Part result(size_t piece) const override;

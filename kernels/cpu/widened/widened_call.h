@@ -1,7 +1,7 @@
-// A 16-bit kernel made of strips of an f32 one, for CPUs that do not compute in
-// the type. Parts of the operands that fit into the cache are widened, an f32
-// primitive runs on them, and its result is rounded: memory is read and written
-// in 16 bits, as it would be by a kernel of the type, and sums are in f32.
+// A 16-bit kernel that runs an f32 kernel on strips, for CPUs without
+// instructions for the type. Parts of the operands that fit into the cache are
+// widened, an f32 primitive runs on them, and its result is rounded. Memory is
+// read and written in 16 bits, as by a native kernel, and sums are in f32.
 
 #ifndef MPC_KERNELS_CPU_WIDENED_WIDENED_CALL_H_
 #define MPC_KERNELS_CPU_WIDENED_WIDENED_CALL_H_
@@ -11,18 +11,19 @@
 
 namespace mpc::kernels::cpu {
 
-// Whether kernels of this type are made so.
+// Whether kernels of this type are widened.
 bool is_widened(mpc_dtype_t dtype);
 
-// How a kernel is cut into pieces, and these into steps, each one run of a
-// primitive.
+// How a kernel is cut into pieces, and pieces into steps, each of which is one
+// run of a primitive.
 class Cutting {
  public:
   virtual ~Cutting() = default;
   virtual int64_t steps(size_t piece) const = 0;
-  // Which of the primitives: those at the edges are smaller.
+  // Index of the primitive to run: those at the edges are smaller.
   virtual size_t call(size_t piece, int64_t step) const = 0;
-  // What a step reads of an input, counted as WidenedCall does.
+  // The part of an input that a step reads; inputs are numbered as in
+  // WidenedCall.
   virtual Part input(size_t index, size_t piece, int64_t step) const = 0;
   virtual Part result(size_t piece) const = 0;
 };
@@ -30,14 +31,14 @@ class Cutting {
 // All pieces that one thread computes.
 class WidenedCall final : public PieceCall {
  public:
-  // An operand and the f32 that stand for it; slots without strides.
+  // An operand and its f32 copy; the slot has no stride.
   struct Buffer {
     int operand;
     Conversion conversion;
     Slot slot;
   };
-  // Primitives of all steps but the first of a piece leave here what is to be
-  // added to `sum`, which the first one wrote.
+  // The first step of a piece writes to `sum`; later steps write to `addend`,
+  // which is added to `sum`.
   struct Sum {
     Slot addend, sum;
     int64_t count;
@@ -48,7 +49,7 @@ class WidenedCall final : public PieceCall {
   bool run(void* const* operands, void* scratch, size_t piece) override;
 
   std::vector<Buffer> inputs;
-  // None where primitives write to the result itself.
+  // None if primitives write directly to the result.
   std::optional<Buffer> result;
   std::optional<Sum> sum;
   std::vector<DnnlCall> calls;
