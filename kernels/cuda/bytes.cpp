@@ -1,4 +1,4 @@
-// copy and zero: the driver's own.
+// copy and zero, by functions of the driver.
 
 #include "kernels/cuda/families.h"
 

@@ -13,9 +13,9 @@
 namespace mpc::kernels {
 namespace {
 
-// Lines are lost, never misread, if the format changes.
+// Change it with the format: lines of other formats are ignored, never misread.
 constexpr char kHeader[] = "mpc choices 1";
-// More than any program's shapes; a larger file is not ours.
+// Larger than the choices of any program; a larger file is not a choices file.
 constexpr uintmax_t kMaxBytes = 16 << 20;
 
 std::map<std::string, std::string> read_file(const std::string& path) {
@@ -47,7 +47,8 @@ std::string text_of(const std::map<std::string, std::string>& values) {
   return text;
 }
 
-// Written beside and renamed, so that every reader sees a whole file.
+// Writes a temporary file and renames it, so that every reader sees a complete
+// file.
 void write_file(const std::string& path, const std::string& text) {
   std::string beside = path + ".XXXXXX";
   const int file = ::mkstemp(beside.data());
@@ -71,7 +72,7 @@ Choices::Choices(const std::string& folder, const std::string& file)
 
 const std::string* Choices::find(const std::string& key) {
   if (!read_ && !path_.empty()) {
-    // What was kept meanwhile is newer.
+    // Choices already in memory are newer.
     for (auto& [known, value] : read_file(path_)) values_.emplace(known, value);
     read_ = true;
   }
@@ -113,7 +114,8 @@ std::shared_ptr<ChoiceStore> ChoiceStore::of_process() {
   return store;
 }
 
-// FNV-1a. What a checksum must find is a file cut or overwritten, not a forger.
+// FNV-1a. The checksum must detect a truncated or overwritten file, not a
+// forgery.
 std::string digest_of(const std::string& text) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (unsigned char byte : text) hash = (hash ^ byte) * 0x100000001b3u;

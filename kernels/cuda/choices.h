@@ -1,5 +1,5 @@
-// Choices made by time, kept in a file between processes. The file is a cache:
-// where it cannot be read, is damaged or cannot be written, choices are made
+// Choices made by timing, stored in a file between processes. The file is a
+// cache: if it cannot be read or written, or is damaged, choices are made
 // again.
 
 #ifndef MPC_KERNELS_CUDA_CHOICES_H_
@@ -13,18 +13,20 @@
 
 namespace mpc::kernels {
 
-// A file with one line per choice: key, value and a checksum of both, between
-// tabs. Keys and values are printable text without tabs. One thread at a time;
-// processes may share the file; each sees a complete version.
+// A file with one line per choice: key, value and a checksum of both, separated
+// by tabs. Keys and values are printable text without tabs. Used by one thread
+// at a time. Processes may share the file; each sees a complete version.
 class Choices {
  public:
-  // `folder` is made when something is kept. Empty: nothing outlives this.
+  // `folder` is created when a choice is stored. Empty: choices are not stored
+  // in a file.
   Choices(const std::string& folder, const std::string& file);
 
-  // The value, or null. What is not kept in memory is looked for in the file,
+  // The value, or null. Keys that are not in memory are looked up in the file,
   // which is read once.
   const std::string* find(const std::string& key);
-  // Keeps it in memory, and in the file beside what others wrote meanwhile.
+  // Stores the choice in memory and in the file, together with choices that
+  // other processes have added.
   void keep(const std::string& key, const std::string& value);
 
  private:
@@ -33,12 +35,12 @@ class Choices {
   std::map<std::string, std::string> values_;
 };
 
-// The choices of several files: what the sessions of a process share, so that
-// the second one need not time anything even where no file can be written. Any
-// thread.
+// The choices of several files, shared by the sessions of a process, so that a
+// second session need not time anything even if no file can be written.
+// Thread-safe.
 class ChoiceStore {
  public:
-  // The one that all sessions use.
+  // The store that all sessions use.
   static std::shared_ptr<ChoiceStore> of_process();
 
   std::optional<std::string> find(const std::string& folder,
@@ -54,10 +56,11 @@ class ChoiceStore {
   std::map<std::string, Choices> files_;  // By path.
 };
 
-// Sixteen hexadecimal digits, other ones for other texts unless they collide.
+// A hash of the text as sixteen hexadecimal digits.
 std::string digest_of(const std::string& text);
 
-// A name that any file system takes, of letters, digits, '.', '-' and '_'.
+// A name that is valid on any file system, of letters, digits, '.', '-' and
+// '_'.
 std::string file_name_of(const std::string& text);
 
 }  // namespace mpc::kernels

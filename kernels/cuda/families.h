@@ -1,5 +1,6 @@
-// The parts of make_cuda_kernel, one per family. Shapes are checked. Each
-// returns null and says why in `*error`, without the kernel's name.
+// The parts of make_cuda_kernel, one per family. Shapes have been checked. On
+// failure each returns null, with the reason in `*error`, without the kernel's
+// name.
 
 #ifndef MPC_KERNELS_CUDA_FAMILIES_H_
 #define MPC_KERNELS_CUDA_FAMILIES_H_
@@ -25,9 +26,9 @@ std::unique_ptr<CudaKernel> make_cuda_attention(KernelId id,
                                                 const AttentionShape& shape,
                                                 const CudaContext& context,
                                                 std::string* error);
-// The same from products and our own softmax. `why` says in implementation()
-// why nothing better computes it. Heads of the keys are taken together as long
-// as their scores have no more than `score_bytes`.
+// Attention from products and a softmax kernel. implementation() includes
+// `why`, the reason why cuDNN is not used. Heads of the keys are processed
+// together as long as their scores take no more than `score_bytes`.
 std::unique_ptr<CudaKernel> make_composed_attention(
     KernelId id, const AttentionShape& shape, const CudaContext& context,
     std::string why, std::string* error, int64_t score_bytes = 1 << 28);

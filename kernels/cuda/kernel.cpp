@@ -10,7 +10,7 @@ bool moves_bytes(KernelId id) {
   return id == KernelId::copy || id == KernelId::zero;
 }
 
-// The device computes operands of this type.
+// Checks that the device supports operands of this type.
 bool check_dtype(mpc_dtype_t dtype, const CudaContext& context,
                  std::string* error) {
   if (dtype == MPC_DTYPE_F64) {

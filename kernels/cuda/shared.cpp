@@ -8,8 +8,8 @@
 namespace mpc::kernels {
 
 namespace {
-// Machine code in device_images() is for sm_80 and sm_90, which later devices
-// of the same generations run.
+// device_images() has machine code for sm_80 and sm_90, which later devices of
+// the same major version run. Devices from here on need PTX.
 constexpr int kFirstWithPtxAlone = 100;
 }  // namespace
 
@@ -26,7 +26,7 @@ std::string CudaContext::default_cache_folder() {
 }
 
 CudaShared::~CudaShared() {
-  cudnn_plans.clear();  // Before the handle that they were made with.
+  cudnn_plans.clear();  // Before the handle with which they were made.
   if (cublaslt_handle_) cublaslt_->cublasLtDestroy(cublaslt_handle_);
   if (cudnn_handle_) cudnn_->cudnnDestroy(cudnn_handle_);
   for (cuda::CUmodule module : modules_) driver_->cuModuleUnload(module);
@@ -90,7 +90,7 @@ cuda::CUmodule CudaShared::load(const CudaContext& context,
     return nullptr;
   }
   error->clear();
-  // Newer devices have nothing else.
+  // Newer devices run PTX anyway.
   if (context.compute_capability < kFirstWithPtxAlone)
     note_ =
         "mpc's built-in kernels are compiled from PTX because their machine "
@@ -158,7 +158,7 @@ KeptChoice choice_in_folder(const CudaContext& context,
                             std::string key) {
   const std::string name = name_of(context, library, version);
   const std::string digest = digest_of(key);
-  // Without a folder the name still tells devices apart in memory.
+  // Without a folder the name still distinguishes devices in memory.
   if (context.cache_folder.empty())
     return {context.choices, "", name + "-" + digest, std::move(key)};
   return {context.choices, context.cache_folder + "/" + name, digest,

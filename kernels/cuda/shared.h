@@ -1,4 +1,4 @@
-// What kernels of one device have in common.
+// State shared by the kernels of one device.
 
 #ifndef MPC_KERNELS_CUDA_SHARED_H_
 #define MPC_KERNELS_CUDA_SHARED_H_
@@ -17,28 +17,27 @@ namespace mpc::kernels {
 
 class CudnnPlan;
 
-// Each member is made when it is first asked for, and kept. Dropped with the
-// last kernel, while the CUDA context is still there.
+// Each member is created on first use and kept. Destroyed with the last kernel,
+// before the CUDA context.
 struct CudaShared {
   CudaShared() = default;
   CudaShared(const CudaShared&) = delete;
   ~CudaShared();
 
-  // Null, and why in `*error`, if the library is missing or refuses.
+  // Null, with the reason in `*error`, if the library is missing or fails.
   cuda::cublasLtHandle_t cublaslt_handle(const CudaContext& context,
                                          std::string* error);
   cuda::cudnnHandle_t cudnn_handle(const CudaContext& context,
                                    std::string* error);
 
-  // A kernel of this folder's .cu files, by name.
+  // A kernel of the .cu files, by name.
   cuda::CUfunction function(const CudaContext& context, const char* name,
                             std::string* error);
 
-  // What is not as it should be with the code of this folder's .cu files, for
-  // people; empty if nothing is.
+  // A problem with the code of the .cu files, as text; "" if there is none.
   const std::string& note() const { return note_; }
 
-  // Those that were found, by what they compute.
+  // The plans found so far, by the key of their request.
   std::map<std::string, std::shared_ptr<const CudnnPlan>> cudnn_plans;
 
  private:
@@ -50,11 +49,11 @@ struct CudaShared {
   const cuda::Cudnn* cudnn_ = nullptr;
   cuda::cudnnHandle_t cudnn_handle_ = nullptr;
   const cuda::Driver* driver_ = nullptr;
-  std::vector<cuda::CUmodule> modules_;  // As device_images() has them.
+  std::vector<cuda::CUmodule> modules_;  // In the order of device_images().
   std::string note_;
 };
 
-// A choice by time, and where it is kept for the process and for later ones.
+// A choice by timing, and where it is stored for this process and later ones.
 struct KeptChoice {
   std::shared_ptr<ChoiceStore> store;
   std::string folder, file, key;
@@ -62,12 +61,12 @@ struct KeptChoice {
   std::optional<std::string> find() const {
     return store->find(folder, file, key);
   }
-  // Text that no line can hold is not kept.
+  // Does not store text that does not fit in a line.
   void keep(const std::string& value) const;
 };
 
-// Choices with this version of a library on this kind of device: all in one
-// file, or, where values are long, a file for each in a folder.
+// Choices for this version of a library on this kind of device: all in one file
+// or, for long values, one file each in a folder.
 KeptChoice choice_in_table(const CudaContext& context,
                            const std::string& library, size_t version,
                            std::string key);

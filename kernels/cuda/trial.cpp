@@ -7,10 +7,10 @@
 namespace mpc::kernels {
 namespace {
 
-// Random values made on the host; the rest of an operand repeats them.
+// Number of random values generated on the host; operands repeat them.
 constexpr size_t kPatternElements = 1 << 16;
 constexpr int kRuns = 5;
-// Operands and workspaces begin at multiples of this, as kernels are promised.
+// Operands and workspaces begin at multiples of this, as kernels require.
 constexpr size_t kAlignment = 256;
 
 size_t bytes_of(const TensorDesc& tensor) {
@@ -31,7 +31,7 @@ std::vector<unsigned char> pattern() {
   return bytes;
 }
 
-// FP8 of either format without its infinities and NaN.
+// Bytes that are finite in both FP8 formats.
 std::vector<unsigned char> pattern_of_bytes() {
   std::vector<unsigned char> bytes = pattern<F16>();
   for (unsigned char& byte : bytes) byte &= 0xb7;
@@ -44,7 +44,7 @@ Trial::Trial(const CudaContext& context)
     : driver_(*context.driver), stream_(context.stream), idle_(context.idle) {}
 
 Trial::~Trial() {
-  // Nothing may still run on what is given back.
+  // No work may still use the memory that is freed.
   driver_.cuStreamSynchronize(stream_);
   for (cuda::CUdeviceptr memory : taken_) driver_.cuMemFree_v2(memory);
   if (begin_) driver_.cuEventDestroy_v2(begin_);
@@ -87,7 +87,7 @@ std::string Trial::fill(mpc_dtype_t dtype, size_t bytes,
   }
   if (result != cuda::CUDA_SUCCESS)
     return describe_error(driver_, "cuMemcpyAsync", result);
-  // `values` goes now.
+  // `values` is destroyed on return.
   result = driver_.cuStreamSynchronize(stream_);
   if (result == cuda::CUDA_SUCCESS) return "";
   return describe_error(driver_, "cuStreamSynchronize", result);

@@ -1,4 +1,4 @@
-// Times candidates for a kernel on memory like that of a call.
+// Times candidates for a kernel under the conditions of a real call.
 
 #ifndef MPC_KERNELS_CUDA_TRIAL_H_
 #define MPC_KERNELS_CUDA_TRIAL_H_
@@ -12,14 +12,15 @@
 
 namespace mpc::kernels {
 
-// Memory like that of a call: random values in the inputs (speed and power
-// depend on them), and caches that hold none of it when a run begins, as in a
-// step. It is taken from what is idle, then from the device; everything is free
-// again when it goes.
+// Provides memory as in a real call: inputs have random values, because speed
+// and power depend on them, and the caches hold none of them when a run begins.
+// The memory comes from idle memory, then from the device, and is freed by the
+// destructor.
 class Trial {
  public:
-  // Null, and why in `*error`, if the device has no room. `operands` are all
-  // filled, those of results too. Only a timed one has what `time` needs.
+  // Returns null, with the reason in `*error`, if the device has not enough
+  // memory. All `operands` are filled, including results. Only a trial made
+  // with `timed` supports time().
   static std::unique_ptr<Trial> make(const CudaContext& context,
                                      const std::vector<TensorDesc>& operands,
                                      size_t workspace_bytes, bool timed,
@@ -30,15 +31,15 @@ class Trial {
   const cuda::CUdeviceptr* operands() const { return memory_.data(); }
   cuda::CUdeviceptr workspace() const { return workspace_; }
 
-  // Runs what `enqueue` queues once: that loads code, which a capture may not.
-  // Returns what failed.
+  // Runs the work of `enqueue` once, which loads code: a capture must not do
+  // that. Returns what failed, or "".
   std::string rehearse(
       const std::function<std::string(cuda::CUstream)>& enqueue);
 
-  // Runs what `enqueue` queues a few times and gives the median in
-  // microseconds; a candidate that takes more than twice `best` is run once.
-  // Returns what failed. After an error of the device nothing works any more,
-  // and `*fatal` is set.
+  // Runs the work of `enqueue` a few times and sets `*microseconds` to the
+  // median; runs it only once if it takes more than twice `best`. Returns what
+  // failed, or "". Sets `*fatal` after a device error, because nothing works
+  // any more then.
   std::string time(const std::function<std::string(cuda::CUstream)>& enqueue,
                    double best, double* microseconds, bool* fatal);
 
@@ -54,9 +55,9 @@ class Trial {
 
   const cuda::Driver& driver_;
   cuda::CUstream stream_;
-  IdleMemory idle_;  // What is left of it.
+  IdleMemory idle_;  // The unused rest of it.
   std::vector<cuda::CUdeviceptr> memory_;
-  std::vector<cuda::CUdeviceptr> taken_;  // From the device.
+  std::vector<cuda::CUdeviceptr> taken_;  // Allocated on the device.
   cuda::CUdeviceptr workspace_ = 0;
   // Written before each run: twice the L2 cache.
   cuda::CUdeviceptr flush_ = 0;

@@ -17,7 +17,7 @@ bool load(const char* file, CublasLt* table, std::string* missing) {
                       missing);
 }
 
-// What load_cublaslt gives out.
+// The library that load_cublaslt returns.
 struct Loaded {
   std::mutex mutex;
   CublasLt machine = {};
@@ -50,7 +50,8 @@ const CublasLt* load_cublaslt(std::string* missing) {
        cublaslt_files(driver ? driver_version(*driver) : 0)) {
     state.has_machine = load(file, &state.machine, &failure);
     if (state.has_machine) return &state.machine;
-    // What was looked for first is what should be there.
+    // Report the file that was looked for first: it is the one that should be
+    // there.
     if (first.empty()) first = failure;
   }
   *missing = first;

@@ -1,7 +1,7 @@
-// cuBLASLt as far as it is used here: types, constants and a table of functions
-// that its shared library fills in. Declared by us, so that building needs no
-// toolkit; a test compares each declaration with the library's header where
-// there is one. Names and meaning are the library's.
+// The part of cuBLASLt that is used here: types, constants and a table of
+// functions of its shared library. They are declared here so that building
+// needs no toolkit; a test compares each declaration with the library's header
+// if that is installed. Names and meaning are the library's.
 
 #ifndef MPC_KERNELS_CUDA_CUBLASLT_CUBLASLT_H_
 #define MPC_KERNELS_CUDA_CUBLASLT_CUBLASLT_H_
@@ -50,11 +50,10 @@ enum cublasLtMatrixLayoutAttribute_t : int {
 enum cublasLtMatmulDescAttributes_t : int {
   CUBLASLT_MATMUL_DESC_TRANSA = 3,  // int32_t
   CUBLASLT_MATMUL_DESC_TRANSB = 4,  // int32_t
-  // Where in the device's memory the f32 is that A or B, of FP8, is multiplied
-  // by; null stands for 1.
+  // Device address of the f32 factor of A or B, for FP8; null means 1.
   CUBLASLT_MATMUL_DESC_A_SCALE_POINTER = 17,  // const void*
   CUBLASLT_MATMUL_DESC_B_SCALE_POINTER = 18,
-  CUBLASLT_MATMUL_DESC_FAST_ACCUM = 25,  // int8_t, of FP8.
+  CUBLASLT_MATMUL_DESC_FAST_ACCUM = 25,  // int8_t, for FP8.
 };
 
 enum cublasLtMatmulPreferenceAttributes_t : int {
@@ -66,7 +65,7 @@ enum cublasLtMatmulPreferenceAttributes_t : int {
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES = 8,
 };
 
-// How the parts of a sum that was cut along k are put together.
+// How partial sums of a sum that is split along k are combined.
 enum cublasLtReductionScheme_t : int {
   CUBLASLT_REDUCTION_SCHEME_NONE = 0,
   CUBLASLT_REDUCTION_SCHEME_INPLACE = 1,  // In the result.
@@ -88,7 +87,7 @@ using cublasLtMatmulDesc_t = cublasLtMatmulDescOpaque_t*;
 using cublasLtMatrixLayout_t = cublasLtMatrixLayoutOpaque_t*;
 using cublasLtMatmulPreference_t = cublasLtMatmulPreferenceOpaque_t*;
 
-// May be stored and used again with the same version of the library.
+// May be stored and reused with the same version of the library.
 struct cublasLtMatmulAlgo_t {
   uint64_t data[8];
 };
@@ -167,16 +166,18 @@ struct CublasLt {
 #undef MPC_CUDA_FUNCTION
 };
 
-// Files that are looked for, in this order, beside a driver of this version
-// (driver_version): the library of CUDA 13 does not start on a driver of 12.
+// The files to look for, in this order, with a driver of this version
+// (driver_version): the library of CUDA 13 does not start on a driver for CUDA
+// 12.
 std::vector<const char*> cublaslt_files(int driver_version);
 
-// The library of this machine, of CUDA 13 or 12, or null and in `*missing` what
-// was looked for. Loaded by the first call that finds it. Any thread.
+// The library of this machine, of CUDA 13 or 12, or null, with the files looked
+// for in `*missing`. The first call that finds the library loads it.
+// Thread-safe.
 const CublasLt* load_cublaslt(std::string* missing);
 
-// What load_cublaslt returns from now on: a table of a test, which must outlive
-// its use. Null restores the machine's library.
+// Sets the table that load_cublaslt returns from now on, for tests; it must
+// outlive its use. Null restores the machine's library.
 void replace_cublaslt(const CublasLt* library);
 
 // "cublasLtMatmul: CUBLAS_STATUS_NOT_SUPPORTED".

@@ -1,5 +1,5 @@
-// Matrix product by cuBLASLt. Which of its algorithms is fastest is found out
-// by running them when a kernel is made, once per shape and device.
+// Matrix product by cuBLASLt. The fastest of its algorithms is found by running
+// them when a kernel is made, once per shape and device.
 
 #include <cstdio>
 #include <iterator>
@@ -23,17 +23,17 @@ using cuda::cublasLtMatmulHeuristicResult_t;
 constexpr uint64_t kMaxWorkspace = 32 << 20;
 constexpr int kCandidates = 16;
 
-// Ways of adding the parts of a sum that is cut along k. An f32 result may
-// hold partial sums; a 16-bit one would round each of them, and f16 overflow
-// where the whole sum does not.
+// The allowed ways to combine partial sums of a sum that is split along k. An
+// f32 result may hold partial sums; a 16-bit result would round each of them,
+// and f16 could overflow even if the whole sum does not.
 uint32_t allowed_reductions(const GemmLayout& layout, bool deterministic) {
-  // Parts of sums are added by one thread in order, or not cut at all.
+  // Partial sums are added by one thread in order, or sums are not split.
   if (deterministic || layout.result_type != cuda::CUDA_R_32F)
     return cuda::CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
   return cuda::CUBLASLT_REDUCTION_SCHEME_MASK;
 }
 
-// True if the algorithm adds in one of the ways in `allowed`.
+// True if the algorithm uses one of the reductions in `allowed`.
 bool reduces_as_allowed(const CublasLt& library,
                         const cublasLtMatmulAlgo_t& algo, uint32_t allowed) {
   uint32_t scheme = 0;
@@ -56,7 +56,7 @@ class Owned {
   ~Owned() {
     if (handle_) destroy_(handle_);
   }
-  // For the library to write to.
+  // The location to which the library writes the handle.
   Handle* receive(Destroy<Handle> destroy) {
     destroy_ = destroy;
     return &handle_;
@@ -68,7 +68,7 @@ class Owned {
   Destroy<Handle> destroy_ = nullptr;
 };
 
-// The product as the library describes it.
+// The library's description of a product.
 class Description {
  public:
   // Returns what failed.
@@ -92,8 +92,8 @@ class Description {
         error = check(library, "cublasLtMatmulDescSetAttribute",
                       library.cublasLtMatmulDescSetAttribute(desc_, attribute,
                                                              &op, sizeof op));
-    // Algorithms are asked for before memory is known, and may depend on there
-    // being factors, but not on where.
+    // Algorithms are requested before addresses are known. They may depend on
+    // the presence of factors, but not on their addresses.
     if (error.empty() && layout.scaled)
       error = set_factors(library, kSomewhere, kSomewhere);
     if (error.empty())
@@ -140,7 +140,7 @@ class Description {
     return error;
   }
 
-  // The workspace that this algorithm needs here, if it can run.
+  // The workspace that the algorithm needs for this product, if it can run it.
   std::optional<size_t> workspace_of(const CublasLt& library,
                                      cuda::cublasLtHandle_t handle,
                                      const cublasLtMatmulAlgo_t& algo) const {
@@ -180,11 +180,10 @@ class Description {
   }
 
  private:
-  // Stands for a place in the device's memory that is not read.
+  // A placeholder for a device address that is not read.
   static constexpr cuda::CUdeviceptr kSomewhere = 256;
 
-  // A is the right operand. Where a call is captured, the graph keeps what is
-  // set here.
+  // A is the right operand. A captured call keeps the addresses set here.
   std::string set_factors(const CublasLt& library, cuda::CUdeviceptr lhs,
                           cuda::CUdeviceptr rhs) const {
     const std::pair<cuda::cublasLtMatmulDescAttributes_t, cuda::CUdeviceptr>
@@ -233,7 +232,7 @@ class Description {
   Owned<cuda::cublasLtMatrixLayout_t> a_, b_, d_;
 };
 
-// An algorithm, and how it came to be chosen.
+// An algorithm, and how it was chosen.
 struct Choice {
   cublasLtMatmulAlgo_t algo;
   size_t workspace_bytes;
@@ -270,8 +269,8 @@ class CudaMatmul final : public CudaKernel {
   uint32_t reductions() const {
     return allowed_reductions(layout_, context_.deterministic);
   }
-  // Runs the choice once. Returns what failed; nothing if the device has no
-  // room for that.
+  // Runs the choice once. Returns what failed; "" also if the device has no
+  // memory for the run.
   std::string rehearse(const MatmulShape& shape) const;
   bool take_kept(const MatmulShape& shape,
                  const std::optional<std::string>& kept);
@@ -410,7 +409,7 @@ std::string CudaMatmul::choose(const MatmulShape& shape) {
     return "cublasLtMatmulAlgoGetHeuristic knows no algorithm for " +
            layout_.key();
   if (context_.deterministic) {
-    // Times differ from run to run, and with them the choice.
+    // Timings, and thus choices, would differ from run to run.
     choice_ = {candidates[0].algo, candidates[0].workspaceSize,
                "first of the heuristic, for the same bits in every run", false};
     return rehearse(shape);

@@ -5,7 +5,7 @@
 namespace mpc::kernels {
 namespace {
 
-// Each is a launch in every step.
+// Each call is a launch in every step.
 constexpr int64_t kMaxCalls = 1 << 16;
 
 cuda::cudaDataType cuda_type(mpc_dtype_t dtype) {
@@ -23,13 +23,13 @@ cuda::cudaDataType cuda_type(mpc_dtype_t dtype) {
   }
 }
 
-// The same product in a form that more shapes share.
+// Normalizes the product, so that more shapes share a form.
 MatmulShape normalize(MatmulShape s) {
   // A vector is its own transpose.
   if (s.m == 1 || s.k == 1) s.transpose_lhs = false;
   if (s.n == 1 || s.k == 1) s.transpose_rhs = false;
-  // A batch of left matrices with one right matrix is a left one with more
-  // rows. Extents are 31-bit numbers to the library.
+  // A batch of left matrices with one right matrix is a single left matrix with
+  // more rows. The library's extents are 31-bit numbers.
   while (!s.batch.empty() && !s.batch.back().in_rhs && !s.transpose_lhs &&
          s.m <= INT32_MAX / s.batch.back().extent) {
     s.m *= s.batch.back().extent;
@@ -38,7 +38,7 @@ MatmulShape normalize(MatmulShape s) {
   return s;
 }
 
-// Elements from one index of each dimension of the batch to the next.
+// Strides of a dimension of the batch, in elements.
 struct BatchStrides {
   int64_t lhs, rhs, result;
 };
@@ -68,8 +68,8 @@ std::string text(const ColumnMajor& matrix) {
          "/" + std::to_string(matrix.ld) + "/" + std::to_string(matrix.stride);
 }
 
-// What tensor cores ask of FP8 before Blackwell: both operands along the sum,
-// rows that begin at multiples of 16 bytes.
+// Checks what tensor cores before Blackwell require of FP8: both operands
+// contiguous along k, and rows that begin at multiples of 16 bytes.
 bool check_fp8(const MatmulShape& s, std::string* error) {
   if (s.transpose_lhs || !s.transpose_rhs) {
     *error = "operands of 8 bit must both have rows along the sum";
@@ -94,8 +94,8 @@ bool gemm_layout(const MatmulShape& given, GemmLayout* out_layout,
   GemmLayout& g = *out_layout;
   g.compute =
       s.tf32 ? cuda::CUBLAS_COMPUTE_32F_FAST_TF32 : cuda::CUBLAS_COMPUTE_32F;
-  // E4M3 alone is what forward passes multiply; gradients are E5M2, and their
-  // sums are longer and cancel more.
+  // Only products of E4M3, which are those of forward passes. Gradients are
+  // E5M2; their sums are longer and cancel more.
   g.fast_accumulation =
       s.dtype == MPC_DTYPE_F8E4M3 && s.rhs_dtype == MPC_DTYPE_F8E4M3;
   g.scaled = s.scaled;
@@ -111,7 +111,7 @@ bool gemm_layout(const MatmulShape& given, GemmLayout* out_layout,
   g.d = {n, m, s.n, 0};
   g.batch = 1;
 
-  // The longest dimension is the library's batch, the others are calls.
+  // The longest dimension becomes the library's batch, the others become calls.
   const std::vector<BatchStrides> strides = batch_strides(s);
   size_t longest = 0;
   for (size_t i = 1; i < s.batch.size(); ++i)

@@ -1,4 +1,4 @@
-// Attention: cuDNN's where it has an engine, else products and a softmax.
+// Attention by cuDNN if it has an engine, else by products and a softmax.
 
 #include <limits>
 #include <utility>
@@ -20,8 +20,8 @@ size_t aligned(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Operands as the catalog orders them, then what the graph keeps in the
-// workspace.
+// Tensors are the operands in the order of the catalog, then those of the graph
+// in the workspace.
 class CudnnAttention final : public CudaKernel {
  public:
   CudnnAttention(const CudaContext& context, const AttentionProblem& problem,
@@ -48,8 +48,8 @@ class CudnnAttention final : public CudaKernel {
   }
   std::string enqueue(const CUdeviceptr* operands, CUdeviceptr workspace,
                       CUstream stream) const override {
-    // cuDNN gives and takes the logarithms of the sums as one number: the high
-    // parts. The low ones are then 0.
+    // cuDNN represents each logarithm of a sum as one number, the high part.
+    // The low parts are 0.
     if (forward_) {
       const size_t bytes = rows_ * sizeof(float);
       const CUresult result = context_.driver->cuMemsetD8Async(
@@ -104,7 +104,7 @@ PlanRequest request_for(const AttentionProblem& problem) {
   return request;
 }
 
-// Why cuDNN is not asked, or empty.
+// The reason not to use cuDNN, or "".
 std::string reason_against(const AttentionProblem& problem,
                            const CudaContext& context) {
   const AttentionShape& s = problem.shape;
@@ -118,7 +118,8 @@ std::string reason_against(const AttentionProblem& problem,
     return "cuDNN's attention has more than one key";
   if (!context.cudnn) return "cuDNN is missing: " + context.cudnn_missing;
   const size_t version = context.cudnn->cudnnGetVersion();
-  // Before, the sums had to be cleared; these two compute wrong gradients.
+  // Older versions require the sums to be cleared first; the two others compute
+  // wrong gradients.
   if (version < 90600 || version == 91000 || version == 91001)
     return "cuDNN " + std::to_string(version) + " has no attention to rely on";
   return "";

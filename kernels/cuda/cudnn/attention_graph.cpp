@@ -14,7 +14,7 @@ struct Node {
 };
 
 // Adds operations to a graph. Tensors between them are virtual and, unless
-// another type is asked for, f32.
+// another type is given, f32.
 class Builder {
  public:
   Builder(CudnnCalls* calls, cudnnDataType_t type)
@@ -99,7 +99,7 @@ class Builder {
            {{CUDNN_ATTR_OPERATION_REDUCTION_XDESC, &x},
             {CUDNN_ATTR_OPERATION_REDUCTION_YDESC, &y}});
   }
-  // Along the rows.
+  // Reduces along the rows.
   Node reduce_rows(cudnnReduceTensorOp_t op, const Node& x) {
     const Node y = between({x.dims[0], x.dims[1], x.dims[2], 1});
     reduce(op, x, y);
@@ -127,7 +127,7 @@ class Builder {
   }
 
  private:
-  // More than the descriptors of either graph.
+  // An upper bound for the number of descriptors of either graph.
   static constexpr size_t kRoom = 160;
   using Port = std::pair<cudnnBackendAttributeName_t, const Node*>;
 
@@ -139,7 +139,8 @@ class Builder {
     return add({next_++, type, dims, strides, CudnnTensor::is_virtual});
   }
 
-  // The operation `type`, which does `what` with its tensors.
+  // Finishes the operation of kind `type`, described by `what`, and connects
+  // its tensors.
   void finish(CudnnDescriptor what, cudnnBackendDescriptorType_t type,
               cudnnBackendAttributeName_t name,
               const std::vector<Port>& tensors) {
@@ -166,7 +167,7 @@ Dims4 swapped(Dims4 dims) {
   return dims;
 }
 
-// The operands that both graphs have.
+// The operands of both graphs.
 struct Operands {
   Dims4 query_dims, key_dims, value_dims, result_dims, score_dims, row_dims;
   Node query, transposed_key, scale;
@@ -185,7 +186,7 @@ struct Operands {
         scale(build->by_value(kUidScale)) {}
 };
 
-// Where query i sees key j, their score; `masked` elsewhere.
+// The score where query i sees key j, and `masked` elsewhere.
 Node mask(Builder* build, const Node& scores) {
   const Node row = build->between(scores.dims, CUDNN_DATA_INT32);
   build->pointwise(CUDNN_POINTWISE_GEN_INDEX, scores, nullptr, nullptr, row,
@@ -228,7 +229,7 @@ CudnnGraph make_forward(CudnnCalls* calls, cudnnHandle_t handle,
   return build.finish(handle);
 }
 
-// A product whose heads are summed into those of the keys.
+// A product whose heads are summed for each head of the keys.
 void multiply_and_sum(Builder* build, const Node& a, const Node& b, int64_t uid,
                       cudnnDataType_t type, const Dims4& dims, int64_t heads) {
   const Node result = build->in_memory(uid, type, dims);

@@ -1,6 +1,6 @@
-// Attention as a graph of cuDNN: the chain of products, pointwise operations
-// and reductions that its fused engines know. They know it in this form alone,
-// so that nothing here is left out for being a multiplication by 1.
+// Attention as a cuDNN graph: the chain of products, pointwise operations and
+// reductions that its fused engines support. They support only this exact form,
+// so even multiplications by 1 must be kept.
 
 #ifndef MPC_KERNELS_CUDA_CUDNN_ATTENTION_GRAPH_H_
 #define MPC_KERNELS_CUDA_CUDNN_ATTENTION_GRAPH_H_
@@ -25,11 +25,12 @@ enum AttentionUid : int64_t {
   kUidQueryGrad,
   kUidKeyGrad,
   kUidValueGrad,
-  // f32 in the workspace: for each query the product of its result and that
-  // one's gradient; the sums of the query's gradient, unless deterministic.
+  // f32 in the workspace: for each query the dot product of its result and the
+  // gradient of the result; the sums of the query gradients, unless
+  // deterministic.
   kUidShared,
   kUidQuerySums,
-  // By value.
+  // Passed by value.
   kUidScale,
   kUidMasked,
   kUidOne,
@@ -39,12 +40,12 @@ enum AttentionUid : int64_t {
 struct AttentionProblem {
   bool forward;
   AttentionShape shape;
-  // Without sums of the query's gradient that blocks add to as they come.
+  // Blocks must not add to the sums of the query gradients in arbitrary order.
   bool deterministic;
-  // What takes the place of scores that are not seen.
+  // The value that replaces masked scores.
   float masked;
 
-  // All that makes a difference, as text.
+  // Everything that distinguishes problems, as text.
   std::string key() const;
   std::vector<std::pair<int64_t, float>> scalars() const;
 };

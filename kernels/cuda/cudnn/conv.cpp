@@ -1,8 +1,9 @@
-// Convolutions by cuDNN. Operands are described as they lie, weights included.
-// The gradient of weights in f32 of 16-bit operands comes channels last from
-// it, and is turned afterwards. Where it has no engine for that either,
-// operands are widened in the workspace: the sums are the same, and TF32 loses
-// nothing of them, so that tensor cores still do the work.
+// Convolutions by cuDNN. Operands, weights included, are described in their
+// layout in memory. cuDNN computes the f32 gradient of weights from 16-bit
+// operands only with channels last, so it is transposed afterwards. If cuDNN
+// has no engine at all, operands are widened in the workspace: the results are
+// the same, and TF32 represents the operands exactly, so tensor cores can still
+// be used.
 
 #include <utility>
 #include <vector>
@@ -21,10 +22,10 @@ constexpr size_t kAlignment = 256;
 struct Widening {
   size_t operand;
   int64_t elements;
-  size_t offset;  // In the workspace, where the f32 go.
+  size_t offset;  // Offset of the f32 copy in the workspace.
 };
 
-// Which operand of the catalog's kernel is which tensor.
+// The operand index of each tensor in the catalog's kernel.
 struct Roles {
   size_t x, w, y, bias;
 };
@@ -48,7 +49,7 @@ class CudaConv final : public CudaKernel {
            std::shared_ptr<const CudnnPlan> plan)
       : context_(context), roles_(roles), plan_(std::move(plan)) {}
 
-  // Lets an operand be widened before the plan runs.
+  // Widens an operand before the plan runs.
   void widen(cuda::CUfunction function, size_t operand, int64_t elements) {
     widen_ = function;
     widenings_.push_back({operand, elements, plan_offset_});
@@ -57,8 +58,8 @@ class CudaConv final : public CudaKernel {
         kAlignment * kAlignment;
   }
 
-  // Lets the result, which is that of `problem`, be made in the workspace and
-  // then brought into the order that the catalog knows.
+  // Computes the result of `problem` in the workspace, and then transposes it
+  // to the catalog's layout.
   void turn(cuda::CUfunction function, const ConvProblem& problem) {
     turn_ = function;
     turned_ = problem.w;
@@ -87,7 +88,7 @@ class CudaConv final : public CudaKernel {
                         to = workspace + widening.offset;
       int64_t elements = widening.elements;
       void* parameters[] = {&from, &to, &elements};
-      // Eight at a time.
+      // Each thread widens eight elements.
       const std::string error = launch(*context_.driver, widen_,
                                        elements / 8 + 1, stream, parameters);
       if (!error.empty()) return error;
@@ -153,7 +154,7 @@ std::unique_ptr<CudaKernel> make_widened(const Roles& roles,
     if (tensor.dtype != MPC_DTYPE_F32)
       kernel->widen(function, operand, tensor.elements());
   };
-  // The result is f32 as it is.
+  // The result is f32 already.
   widen(roles.x, problem.x);
   widen(roles.w, problem.w);
   widen(roles.y, problem.y);

@@ -5,7 +5,8 @@ namespace {
 
 using namespace cuda;
 
-// Engines that would not sum in f32, or round more than a sum does.
+// Whether an engine with this note does not sum in f32, or rounds in other
+// places.
 bool rounds_more(const ConvProblem& problem, cudnnBackendNumericalNote_t note) {
   switch (note) {
     case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:

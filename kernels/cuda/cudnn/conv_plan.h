@@ -1,4 +1,4 @@
-// A convolution made ready by cuDNN.
+// Plans for convolutions by cuDNN.
 
 #ifndef MPC_KERNELS_CUDA_CUDNN_CONV_PLAN_H_
 #define MPC_KERNELS_CUDA_CUDNN_CONV_PLAN_H_
@@ -12,7 +12,7 @@
 namespace mpc::kernels {
 
 // The plan for this problem; its tensors are x, w, y and, if there is one, the
-// bias. As find_cudnn_plan.
+// bias. Errors are reported as by find_cudnn_plan.
 std::shared_ptr<const CudnnPlan> find_conv_plan(const CudaContext& context,
                                                 const ConvProblem& problem,
                                                 bool* unsupported,

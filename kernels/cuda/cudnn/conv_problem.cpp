@@ -10,8 +10,9 @@ std::string text(const Tensor4& tensor) {
   return text;
 }
 
-// Most engines want as much padding behind as in front. Where that gives as
-// many windows, nothing changes: the extra zeros are in none.
+// Most engines require equal padding on both sides. This pads both sides alike
+// if the number of windows stays the same: then no window contains the extra
+// zeros.
 void make_pads_alike(const ConvShape& shape, Window* window) {
   for (int d = 0; d < 2; ++d) {
     const int64_t room = shape.input[d] + 2 * window->pads_begin[d] -

@@ -1,4 +1,4 @@
-// A convolution as cuDNN sees it: 4-dimensional images and weights with
+// A convolution in terms of cuDNN: 4-dimensional images and weights with
 // strides, two spatial dimensions.
 
 #ifndef MPC_KERNELS_CUDA_CUDNN_CONV_PROBLEM_H_
@@ -34,22 +34,22 @@ struct ConvProblem {
   Tensor4 x, w, y;
   bool has_bias = false;
   Tensor4 bias;
-  // Operands are f32 that were widened from 16 bits; TF32 keeps all of these.
+  // Operands are f32 widened from 16 bits; TF32 keeps all of their bits.
   bool widened = false;
-  // Operands are f32 that may lose what TF32 leaves off.
+  // Operands are f32 that may be rounded to TF32.
   bool tf32 = false;
   Window window;  // Its kernel is that of w.
 
-  // What is computed.
+  // The tensor that is computed.
   const Tensor4& result() const;
-  // Operands are in 16 bit, and the result is not.
+  // Whether operands are 16-bit and the result is not.
   bool is_mixed() const;
 
-  // All that makes a difference, as text.
+  // Everything that distinguishes problems, as text.
   std::string key() const;
 };
 
-// What the catalog's kernel asks for, without copies: operands as they lie.
+// The problem of a catalog kernel, with operands in their layout in memory.
 ConvProblem conv_problem(KernelId id, const ConvShape& shape);
 // The same with everything in f32.
 ConvProblem widened(ConvProblem problem);

@@ -8,7 +8,7 @@ namespace mpc::cuda {
 
 namespace {
 
-// What load_cudnn gives out.
+// The library that load_cudnn returns.
 struct Loaded {
   std::mutex mutex;
   Cudnn machine = {};

@@ -1,8 +1,8 @@
-// cuDNN as far as it is used here: its graph API through the backend
-// descriptors, as a table of functions that its shared library fills in.
-// Declared by us, so that building needs no toolkit; a test compares each
-// declaration with the library's header where there is one. Names and meaning
-// are the library's.
+// The part of cuDNN that is used here: its graph API through backend
+// descriptors, as a table of functions of its shared library. They are declared
+// here so that building needs no toolkit; a test compares each declaration with
+// the library's header if that is installed. Names and meaning are the
+// library's.
 
 #ifndef MPC_KERNELS_CUDA_CUDNN_CUDNN_H_
 #define MPC_KERNELS_CUDA_CUDNN_CUDNN_H_
@@ -33,7 +33,7 @@ enum cudnnDataType_t : int {
 };
 
 enum cudnnConvolutionMode_t : int {
-  CUDNN_CROSS_CORRELATION = 1,  // What ONNX calls convolution.
+  CUDNN_CROSS_CORRELATION = 1,  // ONNX's convolution.
 };
 
 enum cudnnPointwiseMode_t : int {
@@ -215,16 +215,16 @@ struct Cudnn {
 #undef MPC_CUDA_FUNCTION
 };
 
-// The library of this machine, version 9, or null and in `*missing` what was
-// looked for. Loaded by the first call that finds it. Any thread.
+// The library of this machine, version 9, or null, with the file looked for in
+// `*missing`. The first call that finds the library loads it. Thread-safe.
 const Cudnn* load_cudnn(std::string* missing);
 
-// What load_cudnn returns from now on: a table of a test, which must outlive
-// its use. Null restores the machine's library.
+// Sets the table that load_cudnn returns from now on, for tests; it must
+// outlive its use. Null restores the machine's library.
 void replace_cudnn(const Cudnn* library);
 
-// "cudnnBackendFinalize: CUDNN_STATUS_NOT_SUPPORTED (…)", the latter being what
-// the library says of its last error, if anything.
+// "cudnnBackendFinalize: CUDNN_STATUS_NOT_SUPPORTED (…)", with the library's
+// text for its last error in parentheses, if it has one.
 std::string describe_error(const Cudnn& library, const char* call,
                            cudnnStatus_t status);
 

@@ -38,7 +38,7 @@ CudnnDescriptor make_convolution(CudnnCalls* calls, const Window& window) {
   return descriptor;
 }
 
-// How the three operations call the same things.
+// The names of the same attributes in the three operations.
 struct ConvNames {
   cudnnBackendDescriptorType_t operation;
   cudnnBackendAttributeName_t convolution, x, w, y, alpha, beta;
@@ -147,7 +147,7 @@ CudnnDescriptor make_tensor(CudnnCalls* calls, const CudnnTensor& tensor) {
   descriptor.set(calls, CUDNN_ATTR_TENSOR_STRIDES, CUDNN_TYPE_INT64, 4,
                  tensor.strides.data());
   descriptor.set(calls, CUDNN_ATTR_TENSOR_UNIQUE_ID, tensor.uid);
-  // Operands are aligned to 64; the widest access is of 16.
+  // Operands are aligned to 64 bytes; the widest access is 16 bytes.
   descriptor.set(calls, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, 16);
   if (tensor.kind == CudnnTensor::is_virtual)
     descriptor.set(calls, CUDNN_ATTR_TENSOR_IS_VIRTUAL, CUDNN_TYPE_BOOLEAN, 1,
@@ -184,7 +184,7 @@ CudnnGraph make_conv_graph(CudnnCalls* calls, cudnnHandle_t handle,
   const CudnnDescriptor& result = problem.kind == ConvKind::forward      ? y
                                   : problem.kind == ConvKind::grad_input ? x
                                                                          : w;
-  // Sums stay in f32 until the bias is in them.
+  // Sums stay in f32 until the bias has been added.
   const bool has_sum = problem.has_bias || problem.is_mixed();
   Tensor4 sum_shape = problem.result();
   sum_shape.dtype = MPC_DTYPE_F32;

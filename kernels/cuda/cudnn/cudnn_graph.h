@@ -1,4 +1,4 @@
-// cuDNN's backend descriptors with owners.
+// Owners of cuDNN's backend descriptors.
 
 #ifndef MPC_KERNELS_CUDA_CUDNN_CUDNN_GRAPH_H_
 #define MPC_KERNELS_CUDA_CUDNN_CUDNN_GRAPH_H_
@@ -12,7 +12,7 @@
 
 namespace mpc::kernels {
 
-// The first failure of several calls; later calls are not made.
+// Records the first failure of several calls; later calls are skipped.
 class CudnnCalls {
  public:
   explicit CudnnCalls(const cuda::Cudnn& library) : library_(library) {}
@@ -21,7 +21,7 @@ class CudnnCalls {
   bool ok() const { return status_ == cuda::CUDNN_STATUS_SUCCESS; }
   cuda::cudnnStatus_t status() const { return status_; }
   const std::string& error() const { return error_; }
-  // Notes what a call answered.
+  // Records the status of a call; returns true on success.
   bool check(const char* call, cuda::cudnnStatus_t status);
 
  private:
@@ -53,16 +53,16 @@ class CudnnDescriptor {
   cuda::cudnnBackendDescriptor_t descriptor_ = nullptr;
 };
 
-// Descriptors, the last one a graph; keeps what the library refers to.
+// A graph, with all descriptors that the library refers to.
 class CudnnGraph {
  public:
-  // References to elements stay good.
+  // `room` is the maximum number of descriptors, so that references stay valid.
   explicit CudnnGraph(size_t room) { descriptors_.reserve(room); }
   const CudnnDescriptor& keep(CudnnDescriptor descriptor) {
     descriptors_.push_back(std::move(descriptor));
     return descriptors_.back();
   }
-  // Makes the graph of these operations, the last thing to do.
+  // Creates the graph from these operations. Call it last.
   void finish(CudnnCalls* calls, cuda::cudnnHandle_t handle,
               const std::vector<cuda::cudnnBackendDescriptor_t>& operations);
   const CudnnDescriptor& graph() const { return descriptors_.back(); }
@@ -71,7 +71,7 @@ class CudnnGraph {
   std::vector<CudnnDescriptor> descriptors_;
 };
 
-// What the library is told of a tensor.
+// The library's description of a tensor.
 struct CudnnTensor {
   int64_t uid;
   cuda::cudnnDataType_t type;
@@ -81,21 +81,22 @@ struct CudnnTensor {
 CudnnDescriptor make_tensor(CudnnCalls* calls, const CudnnTensor& tensor);
 cuda::cudnnDataType_t cudnn_type(mpc_dtype_t dtype);
 
-// Names of the tensors of a convolution's graph.
+// Uids of the tensors of a convolution's graph.
 enum ConvUid : int64_t { kUidX = 1, kUidW, kUidY, kUidBias, kUidSum };
 
-// The graph of a problem: the convolution, and behind it the sum with the bias
-// if it has one. A result in f32 of 16-bit operands is no convolution to the
-// library, but one whose sums go through the identity is.
+// The graph of a problem: the convolution, followed by the addition of the bias
+// if it has one. The library does not support a convolution of 16-bit operands
+// with an f32 result, unless an identity operation follows it.
 CudnnGraph make_conv_graph(CudnnCalls* calls, cuda::cudnnHandle_t handle,
                            const ConvProblem& problem);
 
-// The library's proposals in this mode, the best guess first.
+// The engine configurations that the library's heuristic proposes in this mode,
+// best first.
 std::vector<CudnnDescriptor> engine_configs(CudnnCalls* calls,
                                             const CudnnDescriptor& graph,
                                             cuda::cudnnBackendHeurMode_t mode);
 
-// The engine of a proposal: its number and what it does to numbers.
+// The engine of a configuration: its number and its numerical notes.
 struct EngineFacts {
   int64_t index = -1;
   std::vector<cuda::cudnnBackendNumericalNote_t> notes;

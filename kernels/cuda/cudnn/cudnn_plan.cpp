@@ -16,7 +16,7 @@ namespace {
 
 using namespace cuda;
 
-// Plans that are made and timed; some take a second to compile.
+// Maximum number of plans to make and time; some take a second to compile.
 constexpr size_t kCandidates = 8;
 constexpr int64_t kMaxWorkspace = int64_t{1} << 30;
 
@@ -34,22 +34,24 @@ class GraphPlan final : public CudnnPlan {
     }
   }
 
-  // Makes the plan of a proposal. Returns what failed; then there is no plan.
+  // Makes the plan of an engine configuration. Returns what failed, or "";
+  // after a failure there is no plan.
   std::string finalize(CudnnDescriptor config) {
     config_.emplace(std::move(config));
     return finalize([&](CudnnCalls* calls, const CudnnDescriptor& plan) {
       plan.set(calls, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, *config_);
     });
   }
-  // Makes it of what serialize() gave, maybe in an earlier process.
+  // Makes the plan from the result of serialize(), possibly of an earlier
+  // process.
   std::string restore(const std::string& json) {
     return finalize([&](CudnnCalls* calls, const CudnnDescriptor& plan) {
       plan.set(calls, CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION,
                CUDNN_TYPE_CHAR, static_cast<int64_t>(json.size()), json.data());
     });
   }
-  // The plan as text, code that was compiled for it included; empty if the
-  // library does not give it.
+  // The plan as text, including code compiled for it; empty if the library does
+  // not support it.
   std::string serialize() const {
     int64_t count = 0;
     std::string json;
@@ -78,7 +80,7 @@ class GraphPlan final : public CudnnPlan {
 
   std::string run(const CUdeviceptr* tensors, CUdeviceptr workspace,
                   CUstream stream) const override {
-    // Those by value are read from the host, now.
+    // Tensors passed by value are read from host memory during this call.
     const size_t in_memory = uids_.size() - scalars_.size();
     std::vector<const void*> pointers;
     for (size_t i = 0; i < in_memory; ++i)
@@ -105,7 +107,7 @@ class GraphPlan final : public CudnnPlan {
   }
 
  private:
-  // `source` says what the plan is made of.
+  // `source` sets the attributes from which the plan is made.
   template <typename Source>
   std::string finalize(const Source& source) {
     CudnnCalls calls(library_);
@@ -128,10 +130,10 @@ class GraphPlan final : public CudnnPlan {
 
   const Cudnn& library_;
   const cudnnHandle_t handle_;
-  std::vector<int64_t> uids_;  // In memory, then by value.
+  std::vector<int64_t> uids_;  // Those in memory, then those by value.
   std::vector<float> scalars_;
   const int64_t engine_;
-  std::optional<CudnnDescriptor> config_;  // None of a restored plan.
+  std::optional<CudnnDescriptor> config_;  // None for a restored plan.
   std::optional<CudnnDescriptor> plan_;
   int64_t workspace_bytes_ = 0;
   std::string how_;
@@ -139,8 +141,8 @@ class GraphPlan final : public CudnnPlan {
 
 using Plans = std::vector<std::shared_ptr<GraphPlan>>;
 
-// Adds plans for the proposals of this mode that can be used. Returns what
-// the last of the others failed of.
+// Adds plans for the usable engine configurations of this mode. Returns the
+// last failure of the others.
 std::string add_plans(const CudaContext& context, cudnnHandle_t handle,
                       const PlanRequest& request, const CudnnGraph& graph,
                       cudnnBackendHeurMode_t mode, size_t most, Plans* plans) {
@@ -170,13 +172,13 @@ std::string add_plans(const CudaContext& context, cudnnHandle_t handle,
     if (failure.empty())
       plans->push_back(std::move(plan));
     else
-      error = failure;  // Often one that the device cannot run.
+      error = failure;  // Often an engine that the device cannot run.
   }
   return error;
 }
 
-// Runs the plan once. Returns what failed; nothing if the device has no room
-// for that.
+// Runs the plan once. Returns what failed; "" also if the device has no memory
+// for the run.
 std::string rehearse(const CudaContext& context, const PlanRequest& request,
                      const CudnnPlan& plan) {
   std::string no_room;
@@ -188,8 +190,8 @@ std::string rehearse(const CudaContext& context, const PlanRequest& request,
   });
 }
 
-// The plan that an earlier trial chose; null if there is none, or if it does
-// not run any more.
+// The plan that an earlier trial chose; null if there is none, or if it no
+// longer runs.
 std::shared_ptr<const CudnnPlan> restore_plan(const CudaContext& context,
                                               cudnnHandle_t handle,
                                               const PlanRequest& request,
@@ -211,8 +213,8 @@ void keep_plan(const GraphPlan& plan, const KeptChoice& kept) {
   if (!json.empty()) kept.keep(std::to_string(plan.engine()) + " " + json);
 }
 
-// The fastest of the plans, or null and what failed. It is kept, unless there
-// was no trial.
+// The fastest of the plans, or null and what failed. Stores the choice if plans
+// were timed.
 std::shared_ptr<const CudnnPlan> fastest(const CudaContext& context,
                                          const PlanRequest& request,
                                          const Plans& plans,
@@ -284,7 +286,7 @@ std::shared_ptr<const CudnnPlan> find_cudnn_plan(const CudaContext& context,
   *error = calls.error();
   if (!calls.ok()) return nullptr;
   Plans plans;
-  // Times differ from run to run, and with them the choice.
+  // Timings, and thus choices, would differ from run to run.
   const size_t most = context.deterministic ? 1 : kCandidates;
   std::string why;
   for (cudnnBackendHeurMode_t mode :

@@ -1,5 +1,5 @@
-// A graph made ready by cuDNN: the fastest engine that computes it with sums in
-// f32.
+// An execution plan of a cuDNN graph: the fastest engine that computes it with
+// sums in f32.
 
 #ifndef MPC_KERNELS_CUDA_CUDNN_CUDNN_PLAN_H_
 #define MPC_KERNELS_CUDA_CUDNN_CUDNN_PLAN_H_
@@ -21,30 +21,30 @@ class CudnnPlan {
   // "engine 12, 31.0 us, fastest of 6".
   virtual std::string description() const = 0;
   virtual size_t workspace_bytes() const = 0;
-  // `tensors` has an address for each tensor of the request. Returns what
-  // failed.
+  // `tensors` has the address of each tensor of the request. Returns what
+  // failed, or "".
   virtual std::string run(const cuda::CUdeviceptr* tensors,
                           cuda::CUdeviceptr workspace,
                           cuda::CUstream stream) const = 0;
 };
 
-// What is to be planned.
+// A graph to be planned.
 struct PlanRequest {
-  // All that makes a difference, as text.
+  // Everything that distinguishes requests, as text.
   std::string key;
-  // Names of the tensors in memory, and what they hold.
+  // Uids and descriptions of the tensors in memory.
   std::vector<int64_t> uids;
   std::vector<TensorDesc> tensors;
-  // Names and values of the tensors that are passed by value.
+  // Uids and values of the tensors that are passed by value.
   std::vector<std::pair<int64_t, float>> scalars;
-  // Engines that round more than they should.
+  // Whether an engine with this note rounds more than allowed.
   std::function<bool(cuda::cudnnBackendNumericalNote_t)> is_unfit;
 };
 
-// The plan for this request, made once per device; `make_graph` is called where
-// there is none yet, and what it makes is kept as long as it is needed. Null,
-// and why in `*error`: with `*unsupported` set if cuDNN has no engine for it,
-// so that another form of the problem may be tried.
+// The plan for this request, made once per device. `make_graph` is called if
+// there is no plan yet; its graph is kept as long as it is needed. Returns null
+// on failure, with the reason in `*error`; sets `*unsupported` if cuDNN has no
+// engine for it, so that the caller may try another form of the problem.
 using MakeGraph =
     std::function<CudnnGraph(CudnnCalls* calls, cuda::cudnnHandle_t handle)>;
 std::shared_ptr<const CudnnPlan> find_cudnn_plan(const CudaContext& context,

@@ -1,7 +1,8 @@
 #include "kernels/cuda/driver/device_images.h"
 
-// CMake gives the files' paths where nvcc made them. The assembler takes their
-// bytes in, which takes no time; as numbers in a source file they would.
+// CMake defines the paths of the files if nvcc made them. The assembler
+// includes their bytes, which is much faster than compiling them as arrays of
+// numbers.
 #ifdef MPC_CUDA_IMAGES
 #define MPC_CUDA_BYTES(name, path)                 \
   asm(".section .rodata\n"                         \

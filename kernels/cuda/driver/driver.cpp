@@ -8,7 +8,7 @@ namespace mpc::cuda {
 
 namespace {
 
-// What load_driver gives out.
+// The driver that load_driver returns.
 struct Loaded {
   std::mutex mutex;
   Driver machine = {};

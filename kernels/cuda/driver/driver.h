@@ -1,7 +1,7 @@
-// CUDA's driver API as far as it is used here: types, constants and a table of
-// functions that libcuda.so.1 fills in. Declared by us, so that building needs
-// no toolkit; a test compares each declaration with the toolkit's header where
-// there is one. Names and meaning are CUDA's.
+// The part of CUDA's driver API that is used here: types, constants and a table
+// of functions of libcuda.so.1. They are declared here so that building needs
+// no toolkit; a test compares each declaration with the toolkit's header if
+// that is installed. Names and meaning are CUDA's.
 
 #ifndef MPC_KERNELS_CUDA_DRIVER_DRIVER_H_
 #define MPC_KERNELS_CUDA_DRIVER_DRIVER_H_
@@ -184,32 +184,33 @@ struct Driver {
 #define MPC_CUDA_FUNCTION(name, parameters) CUresult(*name) parameters;
   MPC_CUDA_DRIVER_FUNCTIONS(MPC_CUDA_FUNCTION)
 #undef MPC_CUDA_FUNCTION
-  // What code it takes ("sim") if that is not the device's: set by simulators,
-  // null in a real driver.
+  // The architecture of code it accepts ("sim"), set by simulators; null for
+  // real drivers, which accept code for the device.
   const char* architecture = nullptr;
 };
 
-// The driver of this machine, or null and in `*error` what is missing. Loaded
-// by the first call that finds it; cuInit has not been called. Any thread.
+// The driver of this machine, or null, with the reason in `*error`. The first
+// call that finds the driver loads it, without calling cuInit. Thread-safe.
 const Driver* load_driver(std::string* error);
 
-// The same from another file than libcuda.so.1, into a table of the caller's.
+// Loads a driver from another file than libcuda.so.1 into a table of the
+// caller.
 bool load_driver_from(const char* file, Driver* out_driver, std::string* error);
 
-// What load_driver returns from now on: a table of a test, which must outlive
-// its use. Null restores the machine's driver. While `driver_missing` is not
-// null there is none, for this reason.
+// Sets the table that load_driver returns from now on, for tests; it must
+// outlive its use. Null restores the machine's driver. While `driver_missing`
+// is not null, load_driver fails with this reason.
 void replace_driver(const Driver* driver, const char* driver_missing = nullptr);
 
-// True if this driver does not take the code that it was given, so that it may
-// take the same in another form.
+// True if the driver rejected the form of the code, so another form of the same
+// code may work.
 bool refuses_code(CUresult result);
 
-// The newest CUDA that the driver supports, 13000 for 13.0; 0 if it does not
-// say.
+// The newest CUDA version that the driver supports, 13000 for 13.0; 0 if
+// unknown.
 int driver_version(const Driver& driver);
 
-// "13.0" of 13000.
+// "13.0" for 13000.
 std::string cuda_version_text(int version);
 
 // "cuMemAlloc_v2: CUDA_ERROR_OUT_OF_MEMORY (out of memory)".

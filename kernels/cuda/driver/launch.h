@@ -1,4 +1,4 @@
-// Starts one kernel of this folder's .cu files: a thread per element.
+// Launches a kernel of the .cu files with one thread per element.
 
 #ifndef MPC_KERNELS_CUDA_DRIVER_LAUNCH_H_
 #define MPC_KERNELS_CUDA_DRIVER_LAUNCH_H_
@@ -10,8 +10,8 @@
 
 namespace mpc::kernels {
 
-// Threads of a block, and what a kernel for `elements` is started with. Kernels
-// walk the grid, so that no number of elements is too large.
+// Number of threads per block. Kernels use grid-stride loops, so no number of
+// elements is too large.
 constexpr unsigned kBlockThreads = 256;
 
 inline std::string launch(const cuda::Driver& driver, cuda::CUfunction function,

@@ -1,5 +1,5 @@
-// Libraries that are looked for when the program runs: their absence is a
-// message.
+// Libraries that are loaded at run time, so that their absence is reported as
+// an error message.
 
 #ifndef MPC_KERNELS_CUDA_DRIVER_LIBRARY_H_
 #define MPC_KERNELS_CUDA_DRIVER_LIBRARY_H_
@@ -9,16 +9,16 @@
 
 namespace mpc::cuda {
 
-// One function of a library: its name, and where its address goes.
+// A function of a library: its name, and the place to store its address.
 struct Symbol {
   const char* name;
   void* place;  // Address of a pointer to a function.
 };
 
-// Opens the shared library `file` and fills in every symbol. On failure returns
-// false and says in `*error` which file was looked for and what the loader
-// said, or which function it lacks. An opened library stays loaded to the end
-// of the process: NVIDIA's start threads.
+// Opens the shared library `file` and resolves every symbol. On failure returns
+// false and sets `*error` to the file and the loader's message, or to the
+// missing function. An opened library stays loaded until the process ends,
+// because NVIDIA's libraries start threads.
 bool load_library(const char* file, const Symbol* symbols, size_t num_symbols,
                   std::string* error);
 

@@ -1,5 +1,5 @@
-// What attention does between its products, a warp per row of scores. Sums are
-// in f32 and in an order that depends on the shape alone.
+// The softmax of attention and its gradient, with a warp per row of scores.
+// Sums are in f32, in an order that depends on the shape alone.
 
 #include "kernels/cuda/kernels/attention_params.h"
 #include "kernels/cuda/kernels/device.h"
@@ -30,7 +30,8 @@ __device__ __forceinline__ float warp_max(float value) {
   return value;
 }
 
-// Calls body(row, lane, keys that its query sees), a warp at a time.
+// Calls body(row, lane, number of keys that the row's query sees) for the rows
+// of this warp.
 template <typename F>
 __device__ __forceinline__ void for_rows(const AttentionParams& p, F&& body) {
   const int lane = static_cast<int>(threadIdx.x) % kLanes;
@@ -43,8 +44,8 @@ __device__ __forceinline__ void for_rows(const AttentionParams& p, F&& body) {
   }
 }
 
-// Where operands are f32, probabilities take the place of the scores: a lane
-// reads an element before it writes it.
+// If operands are f32, probabilities overwrite the scores: a lane reads an
+// element before it writes it.
 template <typename T>
 __device__ __forceinline__ void softmax(const AttentionParams& p,
                                         const float* all_scores, T* all_p,
@@ -74,8 +75,8 @@ __device__ __forceinline__ void softmax(const AttentionParams& p,
   });
 }
 
-// The same for gradients: probabilities in place of the scores, gradients of
-// the products behind the scores in place of those of the probabilities.
+// The gradient: probabilities overwrite the scores, and gradients of the
+// unscaled scores overwrite those of the probabilities.
 template <typename T>
 __device__ __forceinline__ void softmax_grad(
     const AttentionParams& p, const float* all_scores, const float* all_grads,
@@ -93,12 +94,13 @@ __device__ __forceinline__ void softmax_grad(
     shared = warp_sum(shared);
     const LogSumExp<float> sum = {high[row], low[row]};
     for (int32_t j = lane; j < p.keys; j += kLanes) {
-      // Another algorithm of the product may give other scores than forward;
-      // large ones must not make probabilities above 1. NaN stays.
+      // The product may use another algorithm than in the forward pass and give
+      // slightly different scores; large ones must not lead to probabilities
+      // above 1. NaN is kept.
       const float power = (scores[j] * p.scale - sum.high) - sum.low;
       const float probability =
           j < visible ? expf(power > 0.0f ? 0.0f : power) : 0.0f;
-      // What is not seen may hold anything.
+      // Masked elements may hold anything.
       const float score_grad =
           j < visible ? probability * (p_grads[j] - shared) * p.scale : 0.0f;
       out[j] = T(probability);

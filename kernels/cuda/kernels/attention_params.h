@@ -1,4 +1,4 @@
-// What the kernels of attention.cu are given by value. The same in host and
+// The by-value parameters of the kernels of attention.cu, shared by host and
 // device code.
 
 #ifndef MPC_KERNELS_CUDA_KERNELS_ATTENTION_PARAMS_H_

@@ -1,5 +1,5 @@
-// The gradient of a convolution's weights from O, KH, KW, C to O, C, KH, KW:
-// cuDNN gives it in f32 only in the former order.
+// Transposes the gradient of a convolution's weights from O, KH, KW, C to O, C,
+// KH, KW: cuDNN computes it in f32 only in the former layout.
 
 #include "kernels/cuda/kernels/device.h"
 

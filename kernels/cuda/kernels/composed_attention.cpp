@@ -1,7 +1,7 @@
-// Attention from cuBLASLt's products and our softmax (attention.cu), for what
-// cuDNN does not compute. Scores are stored, for as many heads at a time as fit
-// a bound. Heads that share keys lie side by side, so that all their queries
-// are rows of one product.
+// Attention from cuBLASLt's products and the softmax of attention.cu, for
+// problems that cuDNN does not support. Scores are stored, for as many heads at
+// a time as fit a memory limit. Heads that share keys are adjacent, so all
+// their queries are rows of one product.
 
 #include <utility>
 #include <vector>
@@ -18,7 +18,7 @@ using cuda::CUdeviceptr;
 
 constexpr size_t kAlignment = 256;
 
-// Where products read and write.
+// The operands and results of products.
 enum Place : size_t {
   kGrad,
   kQuery,
@@ -42,7 +42,7 @@ struct Product {
   mpc_dtype_t result_dtype;
 };
 
-// A part of the call that runs at once: so many heads of the keys.
+// A part of the call that runs together: a number of heads of the keys.
 struct Part {
   int64_t heads;
   std::vector<std::unique_ptr<CudaKernel>> products;
@@ -115,7 +115,7 @@ class ComposedAttention final : public CudaKernel {
         {kScoreGrads, kQuery, kKeyGrad, s, d, rows_, true, false, results[1]},
         {kP, kGrad, kValueGrad, s, e, rows_, true, false, results[2]}};
   }
-  // Products that come before the softmax.
+  // The number of products before the softmax.
   size_t products_before() const { return forward_ ? 1 : 2; }
 
   std::string make_products(Part* part) {
@@ -138,8 +138,9 @@ class ComposedAttention final : public CudaKernel {
     return "";
   }
 
-  // Places in the workspace, in bytes. Operands of 16 bit have probabilities
-  // and their gradients of 16 bit beside the scores.
+  // Assigns offsets in the workspace, in bytes. For 16-bit operands,
+  // probabilities and their gradients are 16-bit and stored separately from the
+  // scores.
   void lay_out() {
     const auto add = [&](size_t bytes) {
       const size_t offset = workspace_bytes_;

@@ -1,6 +1,6 @@
-// What kernels of this folder include first: CUDA, and names for the two things
-// that the host simulator (test/device_sim) must spell in its own way, which it
-// does in its <cuda_runtime.h>.
+// Included first by the kernels of this folder: CUDA, and macros for the two
+// constructs that the host simulator (test/device_sim) must define differently,
+// which it does in its <cuda_runtime.h>.
 
 #ifndef MPC_KERNELS_CUDA_KERNELS_DEVICE_H_
 #define MPC_KERNELS_CUDA_KERNELS_DEVICE_H_

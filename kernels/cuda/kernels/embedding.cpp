@@ -17,7 +17,7 @@ constexpr int64_t kMaxGridX = int64_t{1} << 30, kMaxGridY = 65535;
 
 int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-// Threads side by side on a row of `pieces`.
+// Number of threads that share a row of `pieces`.
 int32_t lanes_for(int64_t pieces) {
   int32_t lanes = 1;
   while (lanes < 32 && lanes < pieces) lanes *= 2;
@@ -65,13 +65,13 @@ class CudaEmbedding final : public CudaKernel {
   const EmbeddingParams params_;
 };
 
-// What the gradient starts.
+// The kernels that the gradient launches.
 struct GradFunctions {
   cuda::CUfunction count_indices, move_indices, count, offsets, move;
   cuda::CUfunction sum_rows, sum_rest;
 };
 
-// Where the parts of the workspace lie.
+// Offsets of the parts of the workspace.
 struct GradPlan {
   GradPlan(const EmbeddingShape& s) : shape(s) {
     blocks = ceil_div(s.count, kSortTile);
@@ -93,7 +93,7 @@ struct GradPlan {
   int64_t blocks;
   int passes;
   size_t keys[2], positions[2], counts, totals;
-  std::vector<size_t> rest_keys, rest;  // At each level but the last.
+  std::vector<size_t> rest_keys, rest;  // For each level except the last.
   size_t bytes = 0;
 
  private:
@@ -135,7 +135,7 @@ class CudaEmbeddingGrad final : public CudaKernel {
   }
 
  private:
-  // By one digit, into the other half of the workspace's lists.
+  // Sorts by one digit, into the other half of the workspace's lists.
   std::string sort(cuda::CUdeviceptr indices, cuda::CUdeviceptr workspace,
                    int pass, cuda::CUstream stream) const {
     const EmbeddingShape& s = plan_.shape;
@@ -170,7 +170,7 @@ class CudaEmbeddingGrad final : public CudaKernel {
     return failed;
   }
 
-  // Level by level, until nothing is left.
+  // Adds level by level, until all sums are complete.
   std::string add(cuda::CUdeviceptr grad, cuda::CUdeviceptr table,
                   cuda::CUdeviceptr workspace, cuda::CUstream stream) const {
     const EmbeddingShape& s = plan_.shape;
@@ -214,7 +214,8 @@ class CudaEmbeddingGrad final : public CudaKernel {
   const std::string name_;
   const GradFunctions functions_;
   const GradPlan plan_;
-  const int64_t row_vector_, rest_vector_;  // Elements that a lane reads.
+  const int64_t row_vector_,
+      rest_vector_;  // Number of elements that a lane reads at once.
 };
 
 }  // namespace

@@ -1,8 +1,8 @@
-// Rows of a table by index, and the gradient of the table. The gradient sorts
-// the indices (stable, by 8 bits at a time), so that equal ones are neighbours,
-// and adds up neighbours in a tree that depends on their places alone: no
-// atomics, and the same bits always. A run of equal indices is as fast as
-// different ones, however long it is.
+// Looks up rows of a table by index, and computes the gradient of the table.
+// The gradient sorts the indices (stable radix sort, 8 bits at a time), so that
+// equal ones are adjacent, and adds up adjacent rows in a tree that depends
+// only on positions. This needs no atomics and always gives the same bits. Its
+// speed does not depend on how many indices are equal.
 
 #include "kernels/cuda/kernels/device.h"
 #include "kernels/cuda/kernels/embedding_params.h"
@@ -30,7 +30,7 @@ __device__ __forceinline__ int64_t row_of(int64_t index, int64_t rows) {
 // Looking up
 //----------------------------------------------------------------------------
 
-// All ones are NaN in every float.
+// All bits set is a NaN in every float type.
 __device__ __forceinline__ void fill_with_nan(uint16_t* to) { *to = 0xffff; }
 __device__ __forceinline__ void fill_with_nan(uint32_t* to) { *to = kAll; }
 __device__ __forceinline__ void fill_with_nan(uint2* to) {
@@ -44,7 +44,7 @@ template <typename Piece, typename Index>
 __device__ __forceinline__ void embedding(const EmbeddingParams& p,
                                           const Piece* table,
                                           const Index* indices, Piece* y) {
-  constexpr int kTogether = 4;  // Loads that are under way at once.
+  constexpr int kTogether = 4;  // Loads in flight at the same time.
   const int lane = static_cast<int>(threadIdx.x) & (p.lanes - 1);
   const int64_t groups = blockDim.x / p.lanes;
   const int64_t step = int64_t{p.lanes} * kTogether;
@@ -75,8 +75,8 @@ __device__ __forceinline__ void embedding(const EmbeddingParams& p,
 // Sorting
 //----------------------------------------------------------------------------
 
-// Where the elements of a pass come from: the indices themselves, or the pass
-// before.
+// The source of the elements of a pass: the indices themselves, or the previous
+// pass.
 template <typename Index>
 struct Indices {
   const Index* indices;
@@ -97,15 +97,16 @@ struct Sorted {
   }
 };
 
-// The first element of the warp in the tile of the block, which takes them in
-// order: 32 at a time.
+// The warp's first element in the tile of the block. A warp takes its elements
+// in order, 32 at a time.
 __device__ __forceinline__ uint32_t first_element() {
   return blockIdx.x * kSortTile + threadIdx.x / 32 * (32 * kSortItems) +
          threadIdx.x % 32;
 }
 
-// Counts the digits of each warp's elements; for each element of this thread
-// its key, and how many with its digit came before it in its warp.
+// Counts the digits of each warp's elements. Sets, for each element of this
+// thread, its key and the number of earlier elements of the warp with the same
+// digit.
 template <typename Source>
 __device__ __forceinline__ void count_digits(const EmbeddingSortParams& p,
                                              const Source& source,
@@ -137,8 +138,8 @@ __device__ __forceinline__ void count_digits(const EmbeddingSortParams& p,
   }
 }
 
-// The sum of `value` over the threads of the block before this one, and of all
-// in `*total`. `room` has a place for each warp.
+// The sum of `value` over the earlier threads of the block; sets `*total` to
+// the sum over all threads. `room` has one element for each warp.
 __device__ __forceinline__ uint32_t sum_before(uint32_t value, uint32_t* room,
                                                uint32_t* total) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -161,7 +162,7 @@ __device__ __forceinline__ uint32_t sum_before(uint32_t value, uint32_t* room,
   return before + sum - value;
 }
 
-// counts[digit][block]: of this block's tile.
+// Writes counts[digit][block] for this block's tile.
 template <typename Source>
 __device__ __forceinline__ void count_tile(const EmbeddingSortParams& p,
                                            const Source& source,
@@ -176,7 +177,8 @@ __device__ __forceinline__ void count_tile(const EmbeddingSortParams& p,
   counts[static_cast<size_t>(threadIdx.x) * p.blocks + blockIdx.x] = sum;
 }
 
-// Puts the elements of this block's tile where the sums of counts say.
+// Moves the elements of this block's tile to the positions given by the sums of
+// counts.
 template <typename Source>
 __device__ __forceinline__ void move_tile(
     const EmbeddingSortParams& p, const Source& source, const uint32_t* counts,
@@ -210,13 +212,13 @@ __device__ __forceinline__ void move_tile(
 // Adding up
 //----------------------------------------------------------------------------
 
-// As many elements as 16 bytes have, or one.
+// kWidth elements for one access: as many as fit in 16 bytes, or one.
 template <typename T, int kWidth>
 struct alignas(sizeof(T) * kWidth) Elements {
   T values[kWidth];
 };
 
-// The sum of a run, in f32, so far.
+// The partial sum of a run, in f32.
 template <int kWidth>
 struct Run {
   uint32_t key;
@@ -235,8 +237,8 @@ struct Run {
   }
 };
 
-// How the runs of a group go on outside: that of `head` if `from_before`, that
-// of `tail` behind.
+// The first and the last run of a group, and whether they continue in the
+// previous or next group.
 struct Ends {
   uint32_t head, tail;
   bool from_before;
@@ -264,9 +266,9 @@ __device__ __forceinline__ void store(const float* sums, float* to) {
   }
 }
 
-// `keys` are those of the entries, `sorted` those of the indices. Runs that
-// end in here go to `table`, others to the two rows of this group in `rest`.
-// Without `positions`, entries lie one after another.
+// `keys` are the keys of the entries, `sorted` those of the indices. Sums of
+// runs that lie completely in this group go to `table`, others to the two rows
+// of this group in `rest`. Without `positions`, entries are stored in order.
 template <typename T, int kWidth>
 __device__ __forceinline__ void sum_runs(const EmbeddingSumParams& p,
                                          const uint32_t* keys,
@@ -274,7 +276,7 @@ __device__ __forceinline__ void sum_runs(const EmbeddingSumParams& p,
                                          const T* rows, const uint32_t* sorted,
                                          uint32_t* rest_keys, float* rest,
                                          float* table) {
-  constexpr int kTogether = 4;  // Loads that are under way at once.
+  constexpr int kTogether = 4;  // Loads in flight at the same time.
   const uint32_t lane = threadIdx.x & (p.lanes - 1);
   const uint32_t groups = blockDim.x / p.lanes;
   const uint32_t group = blockIdx.x * groups + threadIdx.x / p.lanes;
@@ -341,7 +343,7 @@ __device__ __forceinline__ void sum_runs(const EmbeddingSumParams& p,
                                        const Index* indices, Piece* y) {      \
     embedding(p, table, indices, y);                                          \
   }
-// By the bytes that rows are a multiple of.
+// Variants by the number of bytes that divides the size of rows.
 #define MPC_EMBEDDING_KERNELS(suffix, Index)                                   \
   MPC_EMBEDDING(2, uint16_t, suffix, Index)                                    \
   MPC_EMBEDDING(4, uint32_t, suffix, Index)                                    \
@@ -376,8 +378,8 @@ extern "C" __global__ void __launch_bounds__(256)
   move_tile(p, Sorted{keys, positions}, counts, totals, to_keys, to_positions);
 }
 
-// A block for each digit: its counts become their sums before each block, and
-// their sum.
+// One block for each digit: replaces its counts by their prefix sums over
+// blocks, and writes their total.
 extern "C" __global__ void __launch_bounds__(256)
     mpc_embedding_offsets(EmbeddingSortParams p, uint32_t* counts,
                           uint32_t* totals) {

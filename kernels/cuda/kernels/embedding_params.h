@@ -1,5 +1,5 @@
-// What the kernels of embedding.cu are given by value, and the sizes that host
-// and device agree on.
+// The by-value parameters of the kernels of embedding.cu, and sizes shared by
+// host and device code.
 
 #ifndef MPC_KERNELS_CUDA_KERNELS_EMBEDDING_PARAMS_H_
 #define MPC_KERNELS_CUDA_KERNELS_EMBEDDING_PARAMS_H_
@@ -8,15 +8,15 @@
 
 namespace mpc::kernels {
 
-// A block sorts so many elements: each of its 8 warps kSortItems times 32.
+// A block sorts kSortTile elements: each of its 8 warps 32 * kSortItems.
 constexpr int kSortItems = 8, kSortTile = 256 * kSortItems;
-// Values of a digit, one per thread of a block.
+// Number of values of a digit, one per thread of a block.
 constexpr int kSortDigits = 256;
-// Neighbours in sorted order that one group of lanes adds up.
+// Number of adjacent entries in sorted order that one group of lanes adds up.
 constexpr int kSumLength = 32;
 
-// Blocks are groups of `lanes` threads, a power of two up to 32. A group takes
-// a row; blockIdx.y says which part of it.
+// Blocks are groups of `lanes` threads, a power of two up to 32. A group
+// processes a row; blockIdx.y is the part of the row.
 struct EmbeddingParams {
   int64_t rows;    // Rows of the table.
   int64_t pieces;  // Pieces of a row.
@@ -26,21 +26,21 @@ struct EmbeddingParams {
 
 struct EmbeddingSortParams {
   uint32_t count, blocks;
-  uint32_t
-      rows;  // Rows of the table; also the key of an index that names none.
+  uint32_t rows;  // Rows of the table; also the key of an invalid index.
   int32_t shift;  // Shift of the digit.
 };
 
-// One level of adding up. Level 0 adds rows of the gradient that arrives, level
-// n + 1 what level n could not add to the end: of kSumLength neighbours the
-// sums of the first and of the last run of equal keys, where those go on
-// outside. So the list shrinks by kSumLength / 2 with each level.
+// One level of the sum. Level 0 adds rows of the incoming gradient. Level n + 1
+// adds the sums that level n could not complete: for each group of kSumLength
+// entries those of the first and the last run of equal keys, if they continue
+// in adjacent groups. So each level shrinks the list by a factor of kSumLength
+// / 2.
 struct EmbeddingSumParams {
   uint32_t entries;  // Entries of the list that is added up.
   uint32_t groups;   // entries / kSumLength, rounded up.
   uint32_t count;    // Number of sorted keys.
   uint32_t rows;     // As above.
-  uint64_t span;     // Sorted keys that kSumLength entries stand for.
+  uint64_t span;     // Number of sorted keys that kSumLength entries cover.
   int64_t width;     // Width of a row, in elements.
   int32_t lanes;
 };

@@ -1,5 +1,5 @@
-// What a tensor holds, and what rounding it would do: our own kernels
-// (observe.cu), one block each.
+// Statistics of a tensor, and the effect of rounding it, by the kernels of
+// observe.cu, one block each.
 
 #include <string>
 #include <utility>

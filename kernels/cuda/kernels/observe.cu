@@ -1,6 +1,7 @@
-// What a tensor holds, and what rounding it would do. One block: nobody waits
-// for these, and without atomics the bits are the same always. Threads take
-// elements in turn, then the first adds up what each has.
+// Statistics of a tensor, and the effect of rounding it. Uses one block: the
+// kernels are not time-critical, and without atomics the bits are always the
+// same. Threads take elements in turn, then the first thread adds up the
+// partial results.
 
 #include "kernels/cuda/kernels/device.h"
 #include "kernels/float_types.h"
@@ -14,9 +15,10 @@ using mpc::kernels::Observation;
 using mpc::kernels::RoundingSums;
 
 constexpr int kThreads = 256;
-constexpr int kGroup = 16;  // Threads whose counts lie in shared memory at once.
+constexpr int kGroup = 16;  // Threads whose counts are in shared memory together.
 
-// Shared memory holds no objects that have a constructor.
+// Shared memory cannot hold objects with a constructor, so they are arrays of
+// words.
 template <typename T>
 constexpr int kWords = sizeof(T) / sizeof(int64_t);
 

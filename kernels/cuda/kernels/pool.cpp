@@ -1,5 +1,5 @@
-// Pooling: our own kernels (pool.cu), which have the reference's bits. cuDNN's
-// maximum knows neither our indices nor NaN as the largest.
+// Pooling by the kernels of pool.cu, which give the same bits as the reference.
+// cuDNN's max pooling neither returns indices nor treats NaN as the largest.
 
 #include <string>
 #include <utility>
@@ -53,7 +53,7 @@ bool params_of(bool forward, const PoolShape& s, PoolParams* params) {
   params->count_include_pad = s.count_include_pad;
   for (int d = 0; d < 2; ++d) {
     const Window& w = s.window;
-    // One more than the last coordinate that a window reaches.
+    // The extent including pads, one more than the last coordinate of a window.
     if (s.input[d] + w.pads_begin[d] + w.pads_end[d] >= INT32_MAX) return false;
     params->input[d] = static_cast<int32_t>(s.input[d]);
     params->output[d] = static_cast<int32_t>(s.output[d]);

@@ -1,7 +1,7 @@
-// Pooling and its gradients, a thread per element of the result. Each thread
-// takes its values in the order of the reference, so that the bits are the
-// reference's: the first of equals, NaN as the largest, sums in f32 in order.
-// Gradients are gathered, so that no two threads add to one place.
+// Pooling and its gradients, with one thread per element of the result. Each
+// thread reads its values in the order of the reference and gives the same
+// bits: the first of equal maxima, NaN as the largest, sums in f32 in order.
+// Gradients are gathered, so that no two threads add to the same element.
 
 #include "kernels/cuda/kernels/device.h"
 #include "kernels/cuda/kernels/pool_params.h"
@@ -11,7 +11,7 @@ namespace {
 
 using mpc::kernels::PoolParams;
 
-// Where an element lies.
+// The position of an element.
 struct Place {
   int64_t n;
   int32_t c, h, w;
@@ -40,15 +40,15 @@ __device__ __forceinline__ Place place_of(const PoolParams& p,
           static_cast<int32_t>(h), static_cast<int32_t>(w)};
 }
 
-// Numbers below 2^32 are divided several times faster, and are the rule.
+// The slow path: numbers below 2^32, the usual case, are divided several times
+// faster.
 __device__ __attribute__((noinline)) Place far_place_of(const PoolParams& p,
                                                         const int32_t* extent,
                                                         uint64_t index) {
   return place_of<uint64_t>(p, extent, index);
 }
 
-// Offsets in an image of this extent: that of channel c of image n, and from
-// row to row and column to column.
+// The offset of channel c of image n, and the strides of rows and columns.
 struct Plane {
   int64_t base, h, w;
 };
@@ -63,8 +63,8 @@ __device__ __forceinline__ Plane plane_of(const PoolParams& p,
   return {(place.n * p.channels + place.c) * pixels, extent[1], 1};
 }
 
-// Positions of the window at `index` that lie in the image, and the coordinate
-// of position 0.
+// The positions of the window at `index` that lie in the image, and the
+// coordinate of position 0.
 struct Taps {
   int32_t start, first, end;
 };
@@ -73,7 +73,7 @@ __device__ __forceinline__ Taps taps_of(const PoolParams& p, int dim,
                                         int32_t index) {
   const int32_t dilation = p.dilations[dim];
   const int32_t start = index * p.strides[dim] - p.pads[dim];
-  // The pads are smaller than the window, so that some position is inside.
+  // Pads are smaller than the window, so at least one position is inside.
   const int32_t first = start < 0 ? (-start - 1) / dilation + 1 : 0;
   const int32_t inside = (p.input[dim] - 1 - start) / dilation + 1;
   return {start, first, inside < p.kernel[dim] ? inside : p.kernel[dim]};
@@ -88,7 +88,8 @@ __device__ __forceinline__ float divisor(const PoolParams& p, int32_t h,
          static_cast<float>(columns.end - columns.first);
 }
 
-// Calls body(offset in the input, position in the window).
+// Calls body(offset in the input, position in the window) for each position
+// inside the image.
 template <typename F>
 __device__ __forceinline__ void for_window(const PoolParams& p,
                                            const Place& place, F&& body) {
@@ -101,7 +102,7 @@ __device__ __forceinline__ void for_window(const PoolParams& p,
            kh * p.kernel[1] + kw);
 }
 
-// The windows that may hold coordinate `at`: [first, end).
+// The windows that may cover coordinate `at`: [first, end).
 struct Windows {
   int32_t first, end;
 };
@@ -116,7 +117,7 @@ __device__ __forceinline__ Windows windows_of(const PoolParams& p, int dim,
 }
 
 // Sums share(gradient, its offset, row, column, position in that window) over
-// the windows that hold the input element.
+// the windows that cover the input element.
 template <typename T, typename F>
 __device__ __forceinline__ float gather(const PoolParams& p, const T* dy,
                                         const Place& place, F&& share) {
@@ -207,7 +208,7 @@ __device__ __forceinline__ void average_pool_grad(const PoolParams& p,
 
 }  // namespace
 
-// Operands as the catalog orders them.
+// Operands in the order of the catalog.
 #define MPC_POOL_KERNELS(suffix, T)                                        \
   extern "C" __global__ void __launch_bounds__(256) mpc_max_pool_##suffix( \
       PoolParams p, const T* x, T* y, uint8_t* indices) {                  \

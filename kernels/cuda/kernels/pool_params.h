@@ -1,4 +1,4 @@
-// What the kernels of pool.cu are given by value. The same in host and device
+// The by-value parameters of the kernels of pool.cu, shared by host and device
 // code.
 
 #ifndef MPC_KERNELS_CUDA_KERNELS_POOL_PARAMS_H_
@@ -11,7 +11,7 @@ namespace mpc::kernels {
 struct PoolParams {
   int64_t elements;  // Elements of the result, one thread each.
   int32_t channels;
-  // Coordinates within an image with its pads are below 2^31.
+  // Extents including pads are below 2^31.
   int32_t input[2], output[2];
   int32_t kernel[2], strides[2], dilations[2], pads[2];
   bool channels_last, count_include_pad;

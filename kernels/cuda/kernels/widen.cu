@@ -1,11 +1,12 @@
-// 16-bit floats to f32, for convolutions that cuDNN computes in f32 alone.
+// Widens 16-bit floats to f32, for convolutions that cuDNN computes only in
+// f32.
 
 #include "kernels/cuda/kernels/device.h"
 #include "kernels/float_types.h"
 
 namespace {
 
-// What one thread reads at once.
+// The elements that a thread reads at once.
 struct alignas(16) Eight {
   uint16_t bits[8];
 };
@@ -38,7 +39,7 @@ __device__ __forceinline__ void widen_all(const T* in, float* out,
 
 }  // namespace
 
-// Both aligned to 16.
+// `in` and `out` must be aligned to 16 bytes.
 extern "C" __global__ void __launch_bounds__(256)
     mpc_widen_bf16(const mpc::kernels::Bf16* in, float* out, int64_t count) {
   widen_all(in, out, count);
