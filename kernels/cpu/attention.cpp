@@ -1,14 +1,14 @@
 // Attention and its gradient. The queries of a head are cut into strips whose
-// scores, against all keys, stay in the cache; oneDNN multiplies, and our own
-// loops do what is between the products. A strip (for the gradient: a head of
-// the keys) is one thread's work, and how it is cut depends on the shape alone,
-// so that any number of threads gives the same bits.
+// scores, for all keys, stay in the cache. oneDNN computes the products, and
+// the loops of attention_loops.h the softmax between them. One thread computes
+// a strip (for the gradient: a head of the keys). The strips depend on the
+// shape alone, so any number of threads gives the same bits.
 //
-// Where the CPU does not compute in the type, all of this is done in f32:
-// strips and heads are widened as they come, and results rounded as they go.
+// If the CPU has no instructions for the type, everything is computed in f32:
+// strips and heads are widened on input, and results are rounded on output.
 //
-// With `causal` a strip takes part with the keys that its last query sees,
-// rounded up so that there are few different products.
+// With `causal`, a strip uses the keys that its last query sees, rounded up so
+// that there are few different products.
 
 #include <atomic>
 #include <cmath>
@@ -25,25 +25,27 @@ namespace {
 using dnnl::memory;
 
 constexpr double kFlopsPerThread = 1e6;
-// A product packs the keys for each strip, so that longer ones are cheaper, up
-// to 1.4 times at 1024 queries; with `causal` shorter ones skip more.
+// A product packs the keys for each strip, so longer strips are cheaper, up to
+// 1.4 times at 1024 queries; with `causal`, shorter ones skip more.
 constexpr int64_t kStripsPerHead = 4;
 constexpr int64_t kUsualStripRows = 64;
 constexpr int64_t kMaxStripRows = 256;
-// Scores of a strip, unless the keys are so many that its rows would be few.
+// Maximum number of scores of a strip, but a strip has at least kMinStripRows
+// rows.
 constexpr int64_t kStripElements = 1 << 20;
 constexpr int64_t kMinStripRows = 16;
 constexpr int64_t kMaxKeySteps = 16;
 
 struct Strip;
 
-// The logarithms of a strip's sums, or of all: LogSumExp, the parts apart.
+// The logarithms of a strip's sums, or of all: LogSumExp with its two parts in
+// separate arrays.
 template <typename T>
 struct Sums {
   T *high, *low;
 };
 
-// The loops of one kind of CPU (attention_loops.h).
+// The loops for one instruction set (attention_loops.h).
 struct Loops {
   void (*softmax)(const Strip& strip, float* scores, void* p, Sums<float> sums);
   void (*softmax_grad)(const Strip& strip, const float* scores,
@@ -56,7 +58,7 @@ struct Loops {
 struct Strip {
   const AttentionShape& shape;
   int64_t first, rows;  // Queries.
-  int64_t count;        // Keys that were multiplied with.
+  int64_t count;        // Number of keys in the products.
 };
 
 #define MPC_ATTENTION_INLINE inline __attribute__((always_inline))
@@ -127,7 +129,8 @@ class Strips {
   int64_t rows_, key_step_;
 };
 
-// Where products read and write, for one strip. The first ones are operands.
+// Operands and results of the products of a strip. The first ones are operands
+// of the kernel.
 enum Place : int {
   kGrad,
   kQuery,
@@ -145,7 +148,7 @@ enum Place : int {
   kPlaces
 };
 
-// result[m, n] = lhs[m, k] rhs[k, n], or that added to it.
+// result[m, n] = lhs[m, k] rhs[k, n], or result += that.
 struct Product {
   Place lhs, rhs, result;
   int64_t m, n, k;
@@ -179,7 +182,7 @@ class AttentionKernel : public Kernel {
   std::string implementation() const override { return name_; }
   size_t scratch_bytes() const override { return threads_ * worker_bytes_; }
   bool run(void* const* operands, void* scratch) const override {
-    // Products were made for one thread.
+    // The primitives were created for one thread.
     const ThreadScope scope(1);
     std::atomic<bool> ok{true};
     std::atomic<int64_t> next{0};
@@ -215,12 +218,13 @@ class AttentionKernel : public Kernel {
     loops_ = best_loops(type_ == memory::data_type::bf16, &loops_name_);
   }
 
-  // What an item does; the places of scratch memory are set.
+  // Computes one item; the places in scratch memory are set.
   virtual bool run_item(int64_t item, void* const* operands, void** places,
                         int worker) const = 0;
   virtual std::vector<Product> products(const Strip& strip) const = 0;
 
-  // Makes the products of all strips, and room for `room` bytes of each place.
+  // Creates the products of all strips, and scratch memory of the given size
+  // for each place in `room`.
   void make(std::vector<std::pair<Place, int64_t>> room) {
     const ThreadScope scope(1);
     const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -283,13 +287,14 @@ class AttentionKernel : public Kernel {
         places, nullptr);
   }
 
-  // Rows of `width` elements of an operand, from `row` on.
+  // The address of row `row` of an operand with rows of `width` elements.
   static char* at(void* operand, int64_t row, int64_t width,
                   mpc_dtype_t dtype) {
     return static_cast<char*>(operand) +
            static_cast<size_t>(row * width) * mpc_dtype_size(dtype);
   }
-  // Makes `rows` of an input what products read at the place.
+  // Provides `rows` rows of an input at the place: widens them, or sets the
+  // address.
   void bring(void** places, Place place, void* operand, int64_t row,
              int64_t rows, int64_t width) const {
     void* from = at(operand, row, width, shape_.dtype);
@@ -299,7 +304,7 @@ class AttentionKernel : public Kernel {
     else
       places[place] = from;
   }
-  // Room for what `bring` widens.
+  // Adds scratch memory for the inputs that `bring` widens.
   void add_inputs(std::vector<std::pair<Place, int64_t>>* room,
                   std::initializer_list<std::pair<Place, int64_t>> inputs) {
     if (!widened_) return;
@@ -312,7 +317,7 @@ class AttentionKernel : public Kernel {
     T* high = static_cast<T*>(operand) + row;
     return {high, high + shape_.rows()};
   }
-  // Whether products leave f32 in scratch memory for a result that is none.
+  // Whether products write f32 to scratch memory for a result of another type.
   bool is_rounded(size_t result) const {
     return widened_ && shape_.result_dtypes[result] != MPC_DTYPE_F32;
   }
@@ -323,7 +328,8 @@ class AttentionKernel : public Kernel {
     conversion_.round(static_cast<const float*>(from), Part::flat(0, elements),
                       to);
   }
-  // Probabilities and their gradients are not where the scores are.
+  // Whether probabilities and their gradients are stored separately from the
+  // scores.
   bool is_narrow() const { return type_ != memory::data_type::f32; }
   int64_t key_head_of(int64_t head) const {
     return head / (shape_.heads / shape_.key_heads);
@@ -345,7 +351,7 @@ class AttentionKernel : public Kernel {
   std::vector<std::pair<Place, size_t>> scratch_;
   size_t worker_bytes_ = 0;
   std::vector<size_t> variants_;  // By strip.
-  // By worker, as calls remember addresses, then by variant.
+  // By worker, because calls store addresses, then by variant.
   mutable std::vector<std::vector<std::vector<DnnlCall>>> calls_;
 };
 
@@ -377,7 +383,7 @@ class Forward final : public AttentionKernel {
   bool run_item(int64_t item, void* const* operands, void** places,
                 int worker) const override {
     const int64_t head = item / strips_.count();
-    // The longest strips of a causal head begin first.
+    // With `causal`, the longest strips of a head start first.
     const int64_t index = strips_.count() - 1 - item % strips_.count();
     const Strip strip = strips_.at(index);
     const int64_t first = head * shape_.queries + strip.first;
@@ -398,8 +404,8 @@ class Forward final : public AttentionKernel {
   }
 };
 
-// Sums over the queries are kept in f32, in the results themselves where these
-// are f32.
+// Sums over the queries are f32, and are accumulated in the results themselves
+// if these are f32.
 class Backward final : public AttentionKernel {
  public:
   Backward(const AttentionShape& shape, const Context& context)
@@ -453,7 +459,7 @@ class Backward final : public AttentionKernel {
       std::memset(places[sums.place], 0,
                   static_cast<size_t>(shape_.keys * sums.width) * 4);
     }
-    // Heads that share keys are neighbours.
+    // Heads that share keys are adjacent.
     for (int64_t head = item * group; head < (item + 1) * group; ++head)
       for (int64_t index = 0; index < strips_.count(); ++index)
         if (!run_strip(head, index, operands, places, worker)) return false;
@@ -465,7 +471,7 @@ class Backward final : public AttentionKernel {
   }
 
  private:
-  // A result that sums over queries.
+  // A result that is a sum over queries.
   struct Summed {
     Place place;
     size_t operand, result;

@@ -1,5 +1,5 @@
-// copy and zero: the C library's loops, on several threads where one cannot
-// use the memory's bandwidth.
+// copy and zero: the C library's functions, on several threads if one cannot
+// use the full memory bandwidth.
 
 #include <cstring>
 

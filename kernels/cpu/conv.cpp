@@ -1,7 +1,7 @@
-// Convolution and its gradients. Activations are used as they lie in memory;
-// weights are small, so they are brought into the layout that the primitive
-// likes best on the way in, and back on the way out. Where the CPU does not
-// compute in the type, strips of images are widened for f32 primitives.
+// Convolution and its gradients. Activations are used in their layout in
+// memory. Weights are small, so they are reordered to and from the layout that
+// the primitive prefers. If the CPU has no instructions for the type, strips of
+// images are widened for f32 primitives.
 
 #include <cstring>
 
@@ -17,11 +17,12 @@ using dnnl::prop_kind;
 using tag = memory::format_tag;
 
 constexpr double kFlopsPerThread = 1e6;
-// With at most so many channels in a group the jit kernels beat the ones built
-// from small matrix products, by 1.1x to 1.8x on Zen 5.
+// Up to this number of channels in a group the jit kernels are faster than
+// those built from small matrix products, by 1.1x to 1.8x on Zen 5.
 constexpr int64_t kFewChannels = 32;
 
-// Everything oneDNN needs, for `batch` images; in f32 where those are widened.
+// oneDNN's description of the problem for `batch` images, in f32 if they are
+// widened.
 struct Problem {
   Problem(const ConvShape& s, int64_t batch, bool widened) {
     const auto type = [widened](mpc_dtype_t dtype) {
@@ -57,7 +58,8 @@ struct Problem {
   };
   static Image image(const ConvShape& s, int64_t batch, int64_t channels,
                      const std::array<int64_t, 2>& extent) {
-    // With one channel both layouts are the same, and oneDNN is faster at one.
+    // With one channel both layouts are the same, and oneDNN is faster with
+    // this one.
     const bool last = s.channels_last || channels == 1;
     return {{batch, channels, extent[0], extent[1]},
             last ? tag::nhwc : tag::nchw};
@@ -94,7 +96,8 @@ Forward::desc forward_desc(const Problem& p, const memory::desc& weight,
                        p.strides, p.dilations, p.pads_begin, p.pads_end);
 }
 
-// The hint of a gradient: any forward primitive of the same geometry.
+// The hint that a gradient primitive needs: any forward primitive of the same
+// geometry.
 Forward::primitive_desc forward_hint(const Problem& p,
                                      const dnnl::engine& engine) {
   const Forward::desc desc =
@@ -126,8 +129,8 @@ Forward::primitive_desc make_forward(const ConvShape& s, const Problem& p,
   return pd;
 }
 
-// What the three kinds of convolution have in common: which argument is which
-// operand, and how one call is made for a number of images.
+// The common part of the three kinds of convolution: which argument is which
+// operand, and how a call for a number of images is made.
 class Builder {
  public:
   Builder(KernelId id, const ConvShape& shape, const Context& context);
@@ -139,12 +142,12 @@ class Builder {
     std::string name;
     memory::desc weight, scratchpad;
   };
-  // Where the images of a call lie: the two that it reads, or the one that it
-  // reads and the one that it writes.
+  // The image operands of a call: two that it reads, or one that it reads and
+  // one that it writes.
   struct Images {
     Slot first, second;
   };
-  // A call for `batch` images with a weight of this layout.
+  // Makes a call for the images of `p` with a weight of this layout.
   Call make(const Problem& p, const memory::desc& weight) const;
   DnnlCall bind(const Problem& p, const Call& call, const Images& images,
                 Slot weight, Slot scratchpad) const;
@@ -182,9 +185,9 @@ double conv_flops(const ConvShape& s) {
          d(s.window.kernel[0]) * d(s.window.kernel[1]);
 }
 
-// oneDNN's threads wait for each other inside of its kernels for weight
-// gradients, in loops: beside other processes for milliseconds. So each takes
-// images of its own, where a partial gradient per thread is little memory.
+// In oneDNN's kernels for weight gradients the threads spin to wait for each
+// other, for milliseconds if other processes use the cores. So each thread gets
+// its own images if partial gradients per thread do not take too much memory.
 bool parts_images(KernelId id, const ConvShape& s, int threads) {
   constexpr int64_t kMaxPartialElements = int64_t{1} << 20;
   const int64_t elements = s.output_channels * (s.input_channels / s.group) *
@@ -243,7 +246,7 @@ Builder::Call Builder::make(const Problem& p,
           pd.scratchpad_desc()};
 }
 
-// Images of a piece follow those of the piece before.
+// The slot of an image operand: pieces have consecutive images.
 Slot Builder::image_slot(int operand, const Problem::Image& image,
                          memory::data_type type) const {
   size_t stride = memory::data_type_size(type) * pieces_.size;
@@ -295,7 +298,7 @@ DnnlCall Builder::bind_native(const Problem& p, const Call& call) {
   return bind(p, call, images, weight_, scratchpad);
 }
 
-// What one thread needs; the primitives are for a strip and for the rest.
+// Makes the call of one thread, with primitives for a strip and for the rest.
 WidenedCall Builder::bind_widened(const std::vector<Call>& calls) {
   const auto images = [&](int64_t elements) {
     return kernel_->layout.add(
@@ -331,7 +334,7 @@ WidenedCall Builder::bind_widened(const std::vector<Call>& calls) {
   return bound;
 }
 
-// The whole operand in f32, made before the pieces.
+// Widens a whole operand to f32, before the pieces run.
 Slot Builder::widen_operand(int operand, mpc_dtype_t dtype, int64_t count) {
   const Slot to =
       kernel_->layout.add(sizeof(float) * static_cast<size_t>(count));
@@ -345,7 +348,8 @@ void Builder::bring_bias() {
     bias_ = widen_operand(2, shape_.bias_dtype, shape_.output_channels);
 }
 
-// Where the weight that the primitive reads lies.
+// Sets the slot of the weight that the primitive reads, with a reorder if
+// needed.
 void Builder::bring_weight(const Call& call) {
   const Problem p = problem(1);
   const memory::desc plain = p.plain_weight(p.weight_type);
@@ -366,7 +370,8 @@ void Builder::bring_weight(const Call& call) {
   kernel_->prepare.push_back(DnnlKernel::own(std::move(reorder)));
 }
 
-// Where the weight's gradient lies that the primitive writes.
+// Sets the slot of the weight gradient that the primitive writes, with a
+// reorder if needed.
 void Builder::take_weight(const Call& call) {
   const Problem p = problem(1);
   const memory::desc plain = p.plain_weight(p.result_type);
@@ -427,13 +432,13 @@ std::unique_ptr<Kernel> Builder::build() {
   return std::move(kernel_);
 }
 
-// With so many weights for each pixel a convolution of single pixels is better
-// computed as a matrix product: its weight needs no reorder, its gradient no
-// sum over threads. Below that oneDNN's convolutions are faster by up to 1.4x.
+// From this number of weights per pixel on, a 1x1 convolution is faster as a
+// matrix product: its weight needs no reorder, its gradient no sum over
+// threads. Below that, oneDNN's convolutions are faster by up to 1.4x.
 constexpr double kWeightsPerPixel = 32, kGradWeightsPerPixel = 1;
 
-// The convolution as a product of [pixels, channels] with its weight, whose
-// operands then stand in the same order.
+// The convolution as a product of [pixels, channels] with its weight, with the
+// operands in the same order.
 bool as_matmul(KernelId id, const ConvShape& s, MatmulShape* product) {
   const std::array<int64_t, 2> one = {1, 1}, none = {0, 0};
   const Window& w = s.window;

@@ -24,7 +24,8 @@ dnnl::cpu_isa dnnl_isa(CpuIsa isa) {
   return dnnl::cpu_isa::all;
 }
 
-// Holds oneDNN to our limit. Who gives it one of its own is heard.
+// Applies the limit to oneDNN, unless the environment sets oneDNN's own limit.
+// Returns an error message, or "".
 std::string limit_dnnl() {
   const CpuIsaLimit& limit = cpu_isa_limit();
   if (!limit.name || std::getenv("ONEDNN_MAX_CPU_ISA") ||
@@ -97,8 +98,8 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
   return nullptr;  // check_description knows every number.
 }
 
-// make_checked, or std::bad_alloc where oneDNN met the end of memory, whatever
-// it made of that.
+// Calls make_checked; throws std::bad_alloc if oneDNN ran out of memory,
+// whatever error it reported.
 std::unique_ptr<Kernel> make_with_memory(const KernelDesc& desc,
                                          const Context& context,
                                          std::string* error) {
@@ -126,8 +127,8 @@ std::unique_ptr<Kernel> make_with_memory(const KernelDesc& desc,
   const bool took_reserve = cpu::dnnl_allocations_set_aside() != before;
   if (!took_reserve && !out_of_memory) return kernel;
   kernel.reset();
-  // Primitives that were made before memory ended stay in oneDNN's cache, and
-  // what they took of the reserve would be missing for the next kernel.
+  // Primitives made before memory ran out stay in oneDNN's cache, and the part
+  // of the reserve that they hold would be missing for the next kernel.
   if (took_reserve && !cpu::is_dnnl_damaged()) cpu::clear_dnnl_cache();
   throw std::bad_alloc();
 }

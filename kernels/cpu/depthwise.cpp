@@ -1,11 +1,11 @@
-// The weight gradient of a depthwise convolution. Our own loops: where windows
-// are wider than 3, oneDNN has none for it and takes its general ones with one
-// channel per group, at 10 of 250 GFLOP/s (Zen 5).
+// The weight gradient of a depthwise convolution, for windows wider than 3.
+// oneDNN has no specialized kernel for these and uses its general one with one
+// channel per group, which reaches 10 of 250 GFLOP/s (Zen 5).
 //
-// Channels lie side by side and are the lanes of the vectors; the taps of a row
-// of the window stay in registers while a row of the image goes by. Images are
-// cut into pieces that depend on the shape alone, whose sums are added in
-// order: any number of threads gives the same bits.
+// Channels are contiguous and are the lanes of the vectors. The taps of a row
+// of the window stay in registers while a row of the image is processed. Images
+// are cut into pieces that depend on the shape alone, and their sums are added
+// in order, so any number of threads gives the same bits.
 
 #include <cstring>
 #include <type_traits>
@@ -70,7 +70,8 @@ class DepthwiseKernel final : public Kernel {
     return shape_.window.kernel[0] * shape_.window.kernel[1];
   }
   int64_t elements() const { return taps() * shape_.channels; }
-  // [taps, channels] of each piece to [channels, taps].
+  // Adds the [taps, channels] sums of all pieces and transposes them to
+  // [channels, taps].
   void add_pieces(const float* sums, float* result) const {
     for (int64_t channel = 0; channel < shape_.channels; ++channel)
       for (int64_t tap = 0; tap < taps(); ++tap) {

@@ -1,7 +1,7 @@
-// Rows of a table by index, and the gradient of the table. In the gradient each
-// thread owns a part of the table, some columns of some rows, and goes through
-// all indices in order: nothing is sorted, and the bits are the reference's for
-// any number of threads.
+// Looks up rows of a table by index, and computes the gradient of the table. In
+// the gradient each thread owns a part of the table, some columns of some rows,
+// and processes all indices in order. Nothing is sorted, and any number of
+// threads gives the bits of the reference.
 
 #include <cstring>
 #include <string>
@@ -13,7 +13,7 @@ namespace mpc::kernels::cpu {
 namespace {
 
 constexpr double kBytesPerThread = 1 << 18;
-// f32 of a cache line: threads do not share one.
+// Number of f32 in a cache line; threads do not share lines.
 constexpr int64_t kLine = 16;
 
 template <typename Index>
@@ -43,7 +43,7 @@ class EmbeddingKernel final : public Kernel {
       const int64_t row = embedding_row(indices[i], shape_.rows);
       if (row >= 0)
         std::memcpy(to, table + row * row_bytes_, row_bytes_);
-      else  // All ones are NaN in every float.
+      else  // All bits set is a NaN in every float type.
         std::memset(to, 0xff, row_bytes_);
     }
   }
@@ -56,7 +56,8 @@ class EmbeddingKernel final : public Kernel {
 template <typename Index>
 class EmbeddingGradKernel final : public Kernel {
  public:
-  // Threads take columns as long as each has a cache line, then rows too.
+  // Threads divide the columns as long as each gets a cache line, and then also
+  // the rows.
   EmbeddingGradKernel(const EmbeddingShape& shape, int threads)
       : shape_(shape),
         element_(mpc_dtype_size(shape.dtype)),

@@ -1,4 +1,4 @@
-// Matrix product. Leading dimensions of the left operand become rows where the
+// Matrix product. Leading dimensions of the left operand become rows if the
 // right one has none, so that a linear layer is always one 2-D product.
 
 #include "kernels/cpu/matmul.h"
@@ -14,8 +14,8 @@ using dnnl::memory;
 // Floating-point operations below which a second thread does not pay.
 constexpr double kFlopsPerThread = 1e6;
 
-// The whole product, or a piece of one, between matrices of which it may be a
-// part: extents are the piece's, strides those of the operands.
+// A whole product or a piece of one: extents are those of the piece, strides
+// those of the full operands.
 struct Product {
   memory::dims lhs, rhs, result;
   memory::dims lhs_strides, rhs_strides, result_strides;
@@ -31,7 +31,7 @@ struct Product {
   }
 };
 
-// The same product in a form that more implementations know.
+// Normalizes the product to a form that more implementations support.
 MatmulShape normalize(MatmulShape s) {
   // A vector is its own transpose.
   if (s.m == 1 || s.k == 1) s.transpose_lhs = false;
@@ -81,7 +81,7 @@ size_t cut_dimension(const Product& p) {
   return p.result[row] >= p.result[row + 1] ? row : row + 1;
 }
 
-// Slots that lead from one piece of `size` along `dim` to the next.
+// Operand slots with the stride between pieces of `size` along `dim`.
 struct PieceSlots {
   Slot lhs{0}, rhs{1}, result{2};
 };
@@ -135,7 +135,7 @@ std::unique_ptr<Kernel> make_matmul(const MatmulShape& given,
   kernel->set_threads(threads, context.deterministic);
   const size_t dim = cut_dimension(whole);
   const size_t row = whole.result.size() - 2;
-  // Whole tiles of the micro-kernels.
+  // Pieces are multiples of the tiles of oneDNN's micro-kernels.
   const int64_t granularity = dim < row ? 1 : dim == row ? 32 : 64;
   const Cut pieces = context.deterministic
                          ? cut(whole.result[dim], granularity, work)

@@ -1,5 +1,6 @@
-// What a tensor holds, and what rounding it would do, on several threads:
-// counts do not depend on order, and sums are taken piece by piece.
+// Statistics of a tensor, and the effect of rounding it, on several threads.
+// The results do not depend on their number: counts do not depend on order, and
+// sums are computed in fixed pieces.
 
 #include <string>
 

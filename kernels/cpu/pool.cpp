@@ -1,11 +1,11 @@
-// Pooling. Our own loops: oneDNN's max pooling passes over NaN (an overflow
-// would vanish) and gives -FLT_MAX for a window of -inf, and its jit kernels
-// know no dilation. What is computed is bound by memory, and each result is
-// one thread's, so any number of threads gives the same bits.
+// Pooling. oneDNN is not used because its max pooling ignores NaN (an overflow
+// would go unnoticed) and returns -FLT_MAX for a window of -inf, and its jit
+// kernels do not support dilation. Pooling is memory-bound. Each result is
+// computed by one thread, so any number of threads gives the same bits.
 //
-// Channels lie side by side in channels-last images and are the lanes of the
-// vectors. In the other layout each channel is an image with a single lane:
-// right, and slower; the compiler turns images to channels last.
+// Channels are contiguous in channels-last images and are the lanes of the
+// vectors. In the other layout each channel is an image with a single lane,
+// which is slower; the compiler converts images to channels last.
 
 #include <cstring>
 #include <type_traits>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr double kElementsPerThread = 1 << 14;
 
-// Images with `lanes` values side by side at each pixel.
+// Images with `lanes` contiguous values at each pixel.
 struct Planes {
   int64_t count, lanes;
   std::array<int64_t, 2> input, output;
@@ -31,7 +31,7 @@ struct Planes {
   bool count_include_pad;
 };
 
-// Operands as the catalog orders them.
+// Operands in the order of the catalog.
 using Operands = void* const*;
 // Computes the rows [begin, end) of the result.
 using RowsFunction = void (*)(const Planes&, Operands, int64_t, int64_t);

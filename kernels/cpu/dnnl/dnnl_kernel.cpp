@@ -6,8 +6,8 @@
 namespace mpc::kernels::cpu {
 namespace {
 
-// A piece should outweigh its call by far, and partial sums of the weights
-// should be few.
+// The work of a piece should exceed the cost of its call by far, and there
+// should be few partial sums of the weights.
 constexpr double kFlopsPerPiece = 4e6;
 constexpr int64_t kMaxPieces = 16;
 
@@ -31,7 +31,7 @@ void run_sum(const PartialSums& sum, size_t pieces, int threads,
   float* result =
       static_cast<float*>(address_of(sum.result, operands, scratch, 0));
   const size_t stride = sum.partials.stride / sizeof(float);
-  // A block of the result stays in the first cache while all pieces are added.
+  // A block of the result stays in the L1 cache while all pieces are added.
   constexpr int64_t kBlock = 4096;
   const int64_t blocks = (sum.count + kBlock - 1) / kBlock;
   const int wanted =
@@ -91,8 +91,8 @@ bool DnnlCall::run(void* const* operands, void* scratch, size_t piece) {
       return false;
     argument.address = address;
   }
-  // It allocates, and throws where memory ends: out of a parallel region that
-  // would be the end.
+  // It allocates, and throws if memory runs out. An exception that leaves a
+  // parallel region would end the program.
   try {
     return dnnl_primitive_execute(primitive_.get(), stream_.get(),
                                   static_cast<int>(c_arguments_.size()),
@@ -119,8 +119,8 @@ bool DnnlKernel::run_pieces(void* const* operands, void* scratch) const {
   const int64_t total = static_cast<int64_t>(pieces + (tail != nullptr));
   if (total == 1) return workers[0]->run(operands, scratch, 0);
   std::atomic<bool> ok{true};
-  // Inside the region oneDNN finds itself on one thread, as the primitives were
-  // made for.
+  // Inside the region oneDNN runs on one thread, for which the primitives were
+  // made.
   parallel(piece_threads, [&](int thread, int threads) {
     const Range mine = share(total, thread, threads);
     for (int64_t i = mine.begin; i < mine.end; ++i) {

@@ -17,8 +17,8 @@
 namespace mpc::kernels::cpu {
 namespace {
 
-// Code and primitives of a kernel are megabytes at most: where there is more
-// than that, it is not the end of memory.
+// The code and primitives of a kernel take at most some megabytes, so a kernel
+// can be made if this much memory is available.
 constexpr size_t kRoomOfKernel = 16 << 20;
 constexpr size_t kReserve = 2 * kRoomOfKernel;
 
@@ -27,11 +27,11 @@ size_t page_size() {
   return size;
 }
 
-// A region of address space that allocations are cut from in order. It starts
-// over when all of them were freed.
+// A region of address space from which allocations are taken in order. It is
+// reset when all of them have been freed.
 class Reserve {
  public:
-  // False where there is no room for it.
+  // Maps the region; false if it has not enough room left.
   bool map() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (begin_.load(std::memory_order_relaxed) == 0) {
@@ -45,15 +45,16 @@ class Reserve {
   }
 
   bool contains(const void* pointer) const {
-    // Where it is not mapped, nothing lies in it.
+    // Before the region is mapped it contains nothing.
     const uintptr_t begin = begin_.load(std::memory_order_acquire);
     return begin != 0 &&
            reinterpret_cast<uintptr_t>(pointer) - begin < kReserve;
   }
 
-  // Zeroed; null if there is not so much left.
+  // Returns zeroed memory, or null if there is not enough left.
   void* take(size_t size, size_t alignment) {
-    // What lies on pages may become code, which nothing else can lie beside.
+    // Page-aligned memory may become code, so it must not share pages with
+    // other allocations.
     if (alignment >= page_size() && size < kReserve)
       size = (size + page_size() - 1) / page_size() * page_size();
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -71,8 +72,8 @@ class Reserve {
     if (--live_ > 0) return;
     void* memory =
         reinterpret_cast<void*>(begin_.load(std::memory_order_relaxed));
-    // Code was made read-only. Both calls fail only where the kernel has no
-    // memory for its tables; then the reserve is not used again.
+    // Pages with code were made read-only. Both calls fail only if the kernel
+    // has no memory for its tables; in that case the reserve is not used again.
     if (mprotect(memory, kReserve, PROT_READ | PROT_WRITE) == 0 &&
         madvise(memory, kReserve, MADV_DONTNEED) == 0)
       used_ = 0;
@@ -97,8 +98,8 @@ SpareBlocks& spare_blocks() { return immortal<SpareBlocks>(); }
 
 thread_local uint64_t set_aside = 0;
 
-// Passes `memory` on, which was set aside; throws if there was none. Callers in
-// oneDNN would use a null pointer.
+// Counts and returns `memory`, which was set aside; throws if it is null,
+// because callers in oneDNN would use a null pointer.
 void* given(void* memory) {
   if (!memory) throw std::bad_alloc();
   ++set_aside;
@@ -118,8 +119,8 @@ void* make(size_t size) {
   try {
     return make_before(size);
   } catch (const std::bad_alloc&) {
-    // Also for what the standard library makes for oneDNN, which does not come
-    // this way.
+    // This also helps allocations by the standard library on behalf of oneDNN,
+    // which are not redirected.
     spare_blocks().release_large();
   }
   try {
@@ -180,8 +181,8 @@ Redirection calls[kNumCalls] = {
     redirection("munmap", unmap),
 };
 
-// For libraries whose calls cannot be redirected. Nothing is written, so it
-// costs two system calls.
+// Whether enough memory is available, for libraries whose calls cannot be
+// redirected. Nothing is written, so it costs two system calls.
 bool has_room() {
   void* room = mmap(nullptr, kReserve, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -1,6 +1,6 @@
-// Debian's oneDNN runs its parallel regions on libgomp, by six functions. On a
-// thread that has a team they are answered here; elsewhere, in a program that
-// uses oneDNN itself, by libgomp as before.
+// Debian's oneDNN runs its parallel regions on libgomp, through six functions.
+// For threads with a team they are implemented here; other threads, in a
+// program that uses oneDNN itself, still get libgomp's.
 
 #include <dnnl.h>
 
@@ -71,7 +71,7 @@ Redirection calls[kNumCalls] = {
 }  // namespace
 
 bool dnnl_runs_on_teams() {
-  // Once for all: other sessions may be running.
+  // Done only once, because other sessions may be running.
   static const bool redirected =
       redirect_calls(dnnl_version(), calls, kNumCalls);
   return redirected;

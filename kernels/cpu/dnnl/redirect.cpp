@@ -13,14 +13,14 @@
 namespace mpc::kernels {
 namespace {
 
-// What a library was told about itself when it was linked.
+// The program headers, symbols and call relocations of a loaded library.
 struct Library {
   uintptr_t base = 0;
   const Elf64_Phdr* headers = nullptr;
   int num_headers = 0;
   const Elf64_Sym* symbols = nullptr;
   const char* names = nullptr;
-  const Elf64_Rela* calls = nullptr;  // Slots with addresses of functions.
+  const Elf64_Rela* calls = nullptr;  // Relocations of function slots.
   size_t num_calls = 0;
 
   const Elf64_Phdr* find(uint32_t type) const {
@@ -46,7 +46,8 @@ struct Search {
 
 void read_calls(Library& library, const Elf64_Dyn* entry) {
   for (; entry->d_tag != DT_NULL; ++entry) {
-    // glibc turns offsets in the table into addresses, others do not.
+    // glibc relocates the entries of the table to addresses; other C libraries
+    // keep offsets.
     const Elf64_Addr value = entry->d_un.d_ptr;
     const Elf64_Addr address =
         value < library.base ? library.base + value : value;
@@ -69,7 +70,7 @@ int find_library(dl_phdr_info* info, size_t, void* data) {
   library.num_headers = info->dlpi_phnum;
   if (!library.contains(search.inside)) return 0;
   const Elf64_Phdr* dynamic = library.find(PT_DYNAMIC);
-  // A program, which has no name here, need not call through slots.
+  // The main program, which has no name here, need not call through slots.
   if (dynamic && info->dlpi_name[0] != '\0')
     read_calls(library, reinterpret_cast<const Elf64_Dyn*>(library.base +
                                                            dynamic->p_vaddr));
@@ -85,13 +86,13 @@ void** find_slot(const Library& library, const char* name) {
         std::strcmp(library.names + symbol.st_name, name) != 0)
       continue;
     void** slot = reinterpret_cast<void**>(library.base + call.r_offset);
-    // Not looked up yet.
+    // A slot that still points into the library has not been bound yet.
     return library.contains(*slot) ? nullptr : slot;
   }
   return nullptr;
 }
 
-// The part that is read-only once the library is linked.
+// Changes the protection of the part that is read-only after relocation.
 bool protect(const Library& library, int protection) {
   const Elf64_Phdr* header = library.find(PT_GNU_RELRO);
   if (!header) return true;
@@ -121,7 +122,7 @@ bool redirect_calls(const void* inside, Redirection* redirections,
     redirections[i].before = *slots[i];
     __atomic_store_n(slots[i], redirections[i].replacement, __ATOMIC_RELEASE);
   }
-  // If this fails the library works as well.
+  // The library works even if this fails.
   (void)protect(library, PROT_READ);
   return true;
 }

@@ -24,8 +24,8 @@ thread_local Position here;
 
 namespace {
 
-// Long enough for what one thread does between two regions of a step, short
-// beside a time slice, which is milliseconds.
+// Long enough for the serial work between two regions of a step, short compared
+// with a time slice, which is milliseconds.
 constexpr std::chrono::microseconds kSpin(50);
 
 int available_cpus() {
@@ -34,8 +34,8 @@ int available_cpus() {
   return CPU_COUNT(&set);
 }
 
-// Where OpenMP's threads would be, if it is told to bind them (OMP_PROC_BIND,
-// OMP_PLACES). A thread of its own asks, so that OpenMP's end with it.
+// The CPUs to which OpenMP would bind its threads (OMP_PROC_BIND, OMP_PLACES).
+// A temporary thread queries them, so that OpenMP's threads end with it.
 struct Places {
   std::vector<cpu_set_t>
       sets;  // CPUs of each thread; empty: threads are not bound.
@@ -62,8 +62,9 @@ std::vector<cpu_set_t> openmp_places(int threads) {
   return std::move(places.sets);
 }
 
-// Threads inherit the mask of blocked signals: those that the program is sent
-// are for its own threads, those that a thread causes for who catches them.
+// Threads inherit the mask of blocked signals. Signals sent to the process must
+// be handled by the program's own threads; only signals that a thread itself
+// causes stay unblocked.
 class BlockedSignals {
  public:
   BlockedSignals() {
@@ -82,11 +83,11 @@ class BlockedSignals {
 
 }  // namespace
 
-// A cache line each, so that waiting for one's own work disturbs nobody.
+// One cache line per worker, so that waiting for work does not disturb others.
 struct alignas(64) Team::Worker {
-  // Odd while there is a part that nobody has taken. Who makes it even, the
-  // worker or the thread that started the region, runs the part; only then is
-  // the region sure to last, and may be looked at.
+  // Odd while there is a part that no thread has taken. The thread that makes
+  // it even, the worker or the one that started the region, runs the part. Only
+  // that thread may access the region, which is not guaranteed to exist before.
   FutexWord ticket;
   Team* team = nullptr;
   int number = 0;
@@ -104,15 +105,15 @@ struct Team::Region {
   void* data = nullptr;
   int count = 1, limit = 1;
   FutexWord::Duration spin{};
-  alignas(64) FutexWord running;  // Parts of workers that are not done yet.
+  alignas(64) FutexWord running;  // Number of unfinished parts of workers.
   alignas(64) std::atomic<int> arrived{0};
-  FutexWord barriers;  // That were passed.
+  FutexWord barriers;  // Number of barriers passed.
 };
 
 Team::Team(int size) : size_(size) {}
 
 Team::~Team() {
-  // In a child of fork() there are none to end.
+  // A child of fork() has no workers to end.
   if (process_ == getpid()) end_workers();
 }
 
@@ -127,9 +128,10 @@ bool Team::survive_fork(std::string* error) {
 }
 
 bool Team::start_workers(std::string* error) {
-  started_ = 0;  // In a child of fork() the others were not copied.
+  started_ = 0;  // fork() does not copy other threads.
   region_ = std::make_unique<Region>();
-  // More threads than CPUs would only wait for those that wait.
+  // With more threads than CPUs, spinning threads would keep others from
+  // running.
   if (size_ <= available_cpus()) region_->spin = kSpin;
   workers_ = std::make_unique<Worker[]>(size_ - 1);
   process_ = getpid();
@@ -169,7 +171,7 @@ void* Team::start_worker(void* data) {
   Worker& worker = *static_cast<Worker*>(data);
   pthread_setname_np(pthread_self(), "mpc-worker");
 #if defined(__SSE2__)
-  _mm_setcsr(0x1f80);  // Not what the program's thread was left in.
+  _mm_setcsr(0x1f80);  // The default, not the program's modes.
 #endif
   worker.team->work(worker);
   return nullptr;
@@ -194,11 +196,10 @@ void Team::run_part(int number) {
   region.body(region.data);
 }
 
-// A thread that another process keeps from running, or that is not awake yet,
-// has not taken its part, and then it is quicker to run that here than to wait.
-// Barriers inside a region are no danger: a part is done only when all of those
-// that it waits for were taken, and each part that was not has a thread of its
-// own that will.
+// A thread that is preempted or not awake yet has not taken its part. Running
+// the part here is faster than waiting for that thread. Barriers inside a
+// region cannot deadlock: the caller's own part ends only after all parts that
+// it waits for at a barrier have been taken, each by its own thread.
 void Team::run_left_over_parts(int workers) {
   for (int i = 0; i < workers; ++i)
     if (workers_[i].take()) {
@@ -225,7 +226,7 @@ void Team::run(int threads, void (*body)(void*), void* data) {
   const int workers = threads - 1;
   region.running.value.store(static_cast<uint32_t>(workers),
                              std::memory_order_relaxed);
-  // All lines are on their way before the first of them must have arrived.
+  // Store all tickets before the fence, so that their cache misses overlap.
   for (int i = 0; i < workers; ++i) {
     std::atomic<uint32_t>& ticket = workers_[i].ticket.value;
     ticket.store(ticket.load(std::memory_order_relaxed) + 1,

@@ -13,7 +13,7 @@
 namespace mpc::kernels::cpu {
 namespace {
 
-// Elements that are worth another thread.
+// Number of elements that justify another thread.
 constexpr double kElementsPerThread = 1 << 15;
 
 namespace baseline {
@@ -48,8 +48,8 @@ ConversionLoops best_loops(mpc_dtype_t dtype) {
   return baseline::loops(dtype);
 }
 
-// Calls body(first element in the operand, first element in f32, count) so that
-// all of the part is covered, by several threads if it is large.
+// Calls body(first element in the operand, first element in f32, count) for all
+// runs of a part, on several threads if it is large.
 template <typename Body>
 void for_runs(const Part& part, int threads, Body&& body) {
   Part runs = part;
@@ -62,7 +62,7 @@ void for_runs(const Part& part, int threads, Body&& body) {
       body(runs.offset + r * runs.stride, r * runs.columns, runs.columns);
     return;
   }
-  // By rows, or by blocks of the only one.
+  // Items are rows, or blocks if there is only one row.
   const int64_t items = runs.rows > 1 ? runs.rows : wanted;
   parallel(wanted, [&](int thread, int threads_there) {
     const Range mine = share(items, thread, threads_there);

@@ -3,16 +3,16 @@
 namespace mpc::kernels::cpu {
 namespace {
 
-// f32 of the images of a strip, unless a single one is larger: what a core's
-// own cache holds.
+// Maximum bytes of f32 images in a strip of several images: the size of a
+// core's own cache.
 constexpr int64_t kStripBytes = 1 << 20;
-// Sums of weights beside each other pay as long as they are not so many times
-// larger than the images.
+// Partial sums of weights per thread pay off as long as they are at most this
+// many times larger than the images.
 constexpr int64_t kSumsPerImages = 4;
 
 int64_t divide_up(int64_t value, int64_t by) { return (value + by - 1) / by; }
 
-// `count` equal pieces would leave too many of the threads without work.
+// Whether `count` equal pieces would leave too many threads idle.
 bool is_unbalanced(int64_t count, int threads) {
   return static_cast<double>(count) <
          0.8 * static_cast<double>(divide_up(count, threads) * threads);
@@ -31,7 +31,7 @@ ImageStrips::ImageStrips(KernelId id, const ConvShape& s, double flops,
   inputs_ = {forward ? input : output, input};
   result_ = forward ? output : input;
   const int64_t bytes = (input + output) * int64_t{sizeof(float)};
-  // As many images as the deterministic mode has in a piece.
+  // In deterministic mode, pieces must not depend on the number of threads.
   const int64_t most =
       context.deterministic ? cut(batch_, 1, flops).size : batch_;
   if (id == KernelId::conv_grad_weight)
@@ -61,7 +61,8 @@ void ImageStrips::plan_sums(int64_t image_bytes, int64_t weight_bytes,
         weight_bytes * workers > kSumsPerImages * image_bytes * batch_;
     if (inner_threads_) piece = batch_;
   }
-  // A sum is added to for every strip.
+  // Each strip reads and writes the sum, so strips must not be small compared
+  // with it.
   const int64_t wanted = std::max(kStripBytes, 2 * weight_bytes);
   steps_ = divide_up(piece, std::max<int64_t>(1, wanted / image_bytes));
   strip_ = divide_up(piece, steps_);

@@ -1,7 +1,6 @@
 // Products of 16-bit matrices as f32 products of tiles. A thread computes one
-// tile of the result after the other, step by step along k: the three tiles
-// stay in the second cache, where a product is at least as fast as one of whole
-// matrices.
+// tile of the result after another, in steps along k. The three tiles stay in
+// the L2 cache, where a product is at least as fast as one of whole matrices.
 
 #include <cmath>
 
@@ -13,14 +12,16 @@ namespace {
 
 using dnnl::memory;
 
-// Steps along k, and elements of the three tiles.
+// Maximum step along k, and maximum number of elements of the three tiles.
 constexpr int64_t kMaxDepth = 256;
 constexpr int64_t kMaxTiles = 200 << 10;
-// Small matrices of a batch are taken together up to so many elements.
+// Small matrices of a batch are processed together up to this number of
+// elements.
 constexpr int64_t kGroupElements = 32 << 10;
-// What the deterministic mode divides the work between.
+// Number of workers for which the deterministic mode divides the work.
 constexpr int kNominalWorkers = 16;
-// In f32 operations: widening an element, rounding one, calling a primitive.
+// Costs in f32 operations: widening an element, rounding one, calling a
+// primitive.
 constexpr double kWidenCost = 8, kRoundCost = 16, kCallCost = 5e4;
 
 int64_t divide_up(int64_t value, int64_t by) { return (value + by - 1) / by; }
@@ -30,7 +31,7 @@ struct TileSizes {
   int64_t batch, m, n, k;
 };
 
-// Parts of at most `most`, about equal.
+// The size of about equal parts of at most `most`.
 int64_t even_part(int64_t extent, int64_t most) {
   const int64_t parts = divide_up(extent, most);
   return std::min(extent, divide_up(divide_up(extent, parts), 16) * 16);
@@ -42,7 +43,7 @@ int64_t batch_count(const MatmulShape& s) {
   return count;
 }
 
-// The tiles with which the slowest of the workers is done first.
+// The tile sizes that minimize the time of the slowest worker.
 TileSizes choose_tiles(const MatmulShape& s, int workers) {
   TileSizes best{1, s.m, s.n, even_part(s.k, kMaxDepth)};
   const double depth = static_cast<double>(s.k);
@@ -74,7 +75,7 @@ TileSizes choose_tiles(const MatmulShape& s, int workers) {
   return best;
 }
 
-// A dimension in parts.
+// A dimension, cut into parts.
 struct Parts {
   int64_t extent, size;
 
@@ -103,7 +104,7 @@ class Tiles final : public Cutting {
     return batch_count(shape_) * batch_.count() * m_.count() * n_.count();
   }
   int64_t steps(size_t) const override { return k_.count(); }
-  // The order in which for_calls gives them.
+  // Index of the call, in the order of for_calls.
   size_t call(size_t piece, int64_t step) const override {
     const Tile tile = tile_at(piece);
     size_t index = tile.batch + 1 == batch_.count() && batch_.rest() != 0;
@@ -112,7 +113,8 @@ class Tiles final : public Cutting {
     return index * step_kinds() +
            (is_rest(k_, step) ? step_kinds() - 1 : step != 0);
   }
-  // Calls body(batch, m, n, k, whether the product is added).
+  // Calls body(batch, m, n, k, whether the product is added) for each
+  // primitive.
   template <typename Body>
   void for_calls(Body&& body) const {
     for (int64_t b : sizes_of(batch_))
@@ -129,7 +131,7 @@ class Tiles final : public Cutting {
     const bool left = index == 0;
     const Parts &side = left ? m_ : n_, &depth = k_;
     const int64_t place = left ? tile.row : tile.column;
-    // Rows of the operand as it lies run along k, or else along the side.
+    // Whether rows of the operand in memory run along k.
     const bool along_depth =
         left != (left ? shape_.transpose_lhs : shape_.transpose_rhs);
     return part(tile, index, along_depth ? side : depth,
@@ -141,8 +143,8 @@ class Tiles final : public Cutting {
     return part(tile, 2, m_, tile.row, n_, tile.column);
   }
   const BatchDim& last() const { return last_; }
-  // Tiles of whole rows follow each other, so that products may write them in
-  // place.
+  // Whether tiles consist of whole rows and are contiguous, so that products
+  // can write them in place.
   bool are_whole_rows() const {
     return n_.count() == 1 && last_.extent == 1 && shape_.batch.empty();
   }
@@ -176,12 +178,14 @@ class Tiles final : public Cutting {
     return tile;
   }
 
-  // Whether an operand has a dimension of the batch or repeats one matrix.
+  // Whether an operand has a dimension of the batch, as opposed to repeating
+  // one matrix.
   static bool has(const BatchDim& dim, size_t operand) {
     return operand == 0 ? dim.in_lhs : operand == 1 ? dim.in_rhs : true;
   }
 
-  // Part `row` of `rows` and `column` of `columns` of an operand's matrices.
+  // The part of an operand's matrices at part `row` of `rows` and `column` of
+  // `columns`.
   Part part(const Tile& tile, size_t operand, const Parts& rows, int64_t row,
             const Parts& columns, int64_t column) const {
     const int64_t matrix = rows.extent * columns.extent;
@@ -198,7 +202,7 @@ class Tiles final : public Cutting {
       }
       outer /= dim.extent;
     }
-    // Several matrices are only taken whole.
+    // Several matrices at a time are always whole.
     if (batch_.size > 1)
       return Part::flat(
           offset, (has(last_, operand) ? batch_.at(tile.batch) : 1) * matrix);
@@ -206,12 +210,12 @@ class Tiles final : public Cutting {
     return {offset, rows.at(row), columns.at(column), columns.extent};
   }
 
-  MatmulShape shape_;  // Its batch without the last dimension.
+  MatmulShape shape_;  // Without the last dimension of the batch.
   BatchDim last_{1, false, false};
   Parts batch_{1, 1}, m_, n_, k_;
 };
 
-// One product of tiles that lie without gaps.
+// Describes one product of dense tiles.
 dnnl::matmul::primitive_desc describe(const dnnl::engine& engine,
                                       const MatmulShape& s,
                                       const BatchDim& last, int64_t batch,
