@@ -13,7 +13,8 @@
 namespace mpc::kernels {
 namespace {
 
-// oneDNN counts in `int`; it also keeps products of two extents in int64_t.
+// oneDNN uses `int` for extents; with this limit products of two extents fit in
+// int64_t.
 constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max();
 constexpr size_t kMaxRank = 8;
 
@@ -60,7 +61,8 @@ bool moves_bytes(KernelId id) {
   return id == KernelId::copy || id == KernelId::zero;
 }
 
-// Bytes of a tensor, or false if they do not fit the address space.
+// Computes the size of a tensor in bytes; false if it exceeds the address
+// space.
 bool tensor_bytes(const TensorDesc& tensor, size_t* bytes) {
   size_t product = mpc_dtype_size(tensor.dtype);
   for (int64_t extent : tensor.shape)
@@ -96,7 +98,7 @@ class Attributes {
     *value = number != 0;
     return true;
   }
-  // The last one, which may be missing.
+  // Reads the optional last attribute.
   bool read_tf32(bool* value) {
     *value = false;
     if (next_ == desc_.attributes.size()) return true;
@@ -128,7 +130,7 @@ bool read_geometry(Attributes* attributes, size_t dims, Window* window) {
          attributes->read("pads_end", 0, 0, dims, &window->pads_end);
 }
 
-// An image operand taken apart.
+// The dimensions of an image operand.
 struct Image {
   int64_t batch, channels;
   std::array<int64_t, 2> extent;
@@ -145,7 +147,7 @@ int64_t dilated(const Window& window, int dim) {
   return window.dilations[dim] * (window.kernel[dim] - 1) + 1;
 }
 
-// The window fits and gives a result of this extent.
+// Checks that the window fits and gives a result of this extent.
 bool check_result(const KernelDesc& desc, const Window& window,
                   std::array<int64_t, 2> input, std::array<int64_t, 2> output,
                   std::string* error) {
@@ -187,7 +189,8 @@ bool check_dtype(const KernelDesc& desc, size_t operand, mpc_dtype_t dtype,
                   ", found " + mpc_dtype_name(found));
 }
 
-// The dtype of the first operand must be a float, and that of the others too.
+// Checks that the first operand has a float dtype, and that the others have the
+// same dtype.
 bool check_float(const KernelDesc& desc, size_t operands, std::string* error) {
   const mpc_dtype_t dtype = desc.operands[0].dtype;
   if (!is_float(dtype))
@@ -199,12 +202,13 @@ bool check_float(const KernelDesc& desc, size_t operands, std::string* error) {
   return true;
 }
 
-// What the sums of this dtype are kept in.
+// The dtype in which sums of this dtype are computed.
 mpc_dtype_t sum_dtype(mpc_dtype_t dtype) {
   return dtype == MPC_DTYPE_F64 ? MPC_DTYPE_F64 : MPC_DTYPE_F32;
 }
 
-// Appends a dimension of the batch, or widens the last one if it is alike.
+// Appends a dimension of the batch, or merges it into the last one if both
+// broadcast alike.
 bool append_batch(const KernelDesc& desc, int64_t lhs, int64_t rhs,
                   std::vector<BatchDim>* batch, std::string* error) {
   if (lhs != rhs && lhs != 1 && rhs != 1)
@@ -222,7 +226,8 @@ bool append_batch(const KernelDesc& desc, int64_t lhs, int64_t rhs,
   return true;
 }
 
-// Which operand of a convolution plays which part of the forward operation.
+// The operand indices of a convolution's input, weight and output in the
+// forward operation.
 struct ConvRoles {
   size_t input, weight, output;
 };
@@ -286,7 +291,7 @@ bool check_channels(const KernelDesc& desc, const ConvShape& shape,
   return true;
 }
 
-// Reads an f32 that travels as the integer of its bits.
+// Reads an f32 that is stored as an integer with its bits.
 bool read_scale(const KernelDesc& desc, Attributes* attributes, float* scale,
                 std::string* error) {
   int64_t bits;
@@ -299,8 +304,8 @@ bool read_scale(const KernelDesc& desc, Attributes* attributes, float* scale,
               "scale must be finite, found " + std::to_string(*scale));
 }
 
-// Which operands of attention play which part. Results of its gradient follow
-// each other as their operands do.
+// The operand indices of attention. Results of its gradient are in the order of
+// the corresponding operands.
 struct AttentionRoles {
   size_t query, output, log_sum_exp, results, result_count;
 };
@@ -367,7 +372,7 @@ bool check_pool_operands(const KernelDesc& desc, PoolShape* shape,
   return true;
 }
 
-// Every window must hold at least one element of the image.
+// Checks that every window contains at least one element of the image.
 bool check_pool_window(const KernelDesc& desc, const PoolShape& shape,
                        std::string* error) {
   const Window& window = shape.window;
@@ -380,7 +385,7 @@ bool check_pool_window(const KernelDesc& desc, const PoolShape& shape,
                   "a dilation of " + text(window.dilations[d]) +
                       " is larger than the image");
   }
-  // Both are below 2^31, so that the product fits.
+  // Both are below 2^31, so the product does not overflow.
   if (is_max(desc.id) && window.kernel[0] * window.kernel[1] > 255)
     return fail(desc, error,
                 "a window has at most 255 elements, found " +
@@ -447,7 +452,7 @@ bool check_fp8_product(const KernelDesc& desc, std::string* error) {
                      MPC_DTYPE_F32, error);
 }
 
-// Behind the operands of a scaled product.
+// Checks the factors, which follow the operands of a scaled product.
 bool check_factors(const KernelDesc& desc, std::string* error) {
   for (size_t i = 2; i < 4; ++i) {
     if (!check_dtype(desc, i, MPC_DTYPE_F32, MPC_DTYPE_F32, error))
@@ -636,7 +641,7 @@ bool parse_embedding(const KernelDesc& desc, EmbeddingShape* shape,
   const mpc_dtype_t result = forward ? shape->dtype : sum_dtype(shape->dtype);
   if (!check_dtype(desc, 2, result, result, error)) return false;
 
-  // Indices and rows make up the shape of what was looked up.
+  // The shape of the result is that of the indices followed by that of a row.
   const size_t table = forward ? 0 : 2, rows = forward ? 2 : 0;
   const std::vector<int64_t>& of_table = desc.operands[table].shape;
   if (of_table.empty())

@@ -11,7 +11,7 @@
 namespace mpc::kernels::reference {
 namespace {
 
-// A result whose dtype need not be that of the operands.
+// A result whose dtype may differ from that of the operands.
 class Output {
  public:
   Output(void* data, mpc_dtype_t dtype) : data_(data), dtype_(dtype) {}
@@ -45,11 +45,11 @@ Sum<T> dot(const T* a, const T* b, int64_t count) {
   return sum;
 }
 
-// Rows of the operands that belong to one query.
+// The rows of the operands that belong to one query.
 struct Places {
   int64_t query;    // Row of queries, results and sums.
-  int64_t keys;     // First row of the keys and values that it may see.
-  int64_t visible;  // How many of them it sees.
+  int64_t keys;     // First row of its keys and values.
+  int64_t visible;  // Number of keys it sees.
 };
 
 template <typename F>
@@ -74,7 +74,7 @@ std::vector<Sum<T>> scores_of(const AttentionShape& s, const Places& at,
   return scores;
 }
 
-// Has more digits than Sum<T>.
+// A type with more digits than Sum<T>.
 template <typename T>
 using Wide =
     std::conditional_t<std::is_same_v<Sum<T>, double>, long double, double>;

@@ -1,7 +1,6 @@
 // Convolution and its two gradients as one loop nest each. With
-//   y[n, o, p] = bias[o] + sum over c, k of x[n, c, p*stride - pad +
-//   k*dilation]
-//                                           * w[o, c, k]
+//   y[n, o, p] = bias[o] + sum over c, k of
+//                x[n, c, p*stride - pad + k*dilation] * w[o, c, k]
 // the gradients are sums over the same products, gathered by input element or
 // by weight.
 

@@ -1,5 +1,5 @@
-// Rows of a table by index, and the gradient of the table: what the indices of
-// a row gave is added in their order.
+// Looks up rows of a table by index, and computes the gradient of the table:
+// the gradients for a row are added in the order of their indices.
 
 #include <limits>
 

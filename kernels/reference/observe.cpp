@@ -1,4 +1,4 @@
-// What a tensor holds, and what rounding it would do.
+// Statistics of a tensor, and the effect of rounding it.
 
 #include <algorithm>
 

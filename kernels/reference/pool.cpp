@@ -1,6 +1,6 @@
-// Pooling and its gradients. Of equal maxima the first in row-major order of
-// the window wins; the first NaN is larger than everything. Pads are not there
-// for max_pool, and count for average_pool only in the divisor, if at all.
+// Pooling and its gradients. Among equal maxima the first in row-major order of
+// the window wins; the first NaN is larger than everything. Pads are ignored by
+// max_pool, and count for average_pool at most in the divisor.
 
 #include "kernels/reference/reference.h"
 
@@ -59,8 +59,8 @@ void max_pool(const PoolShape& s, void* const* operands) {
   });
 }
 
-// The sums of the gradients are taken by input element, so that they are
-// rounded once.
+// Gradients are summed for each input element, so that they are rounded only
+// once.
 template <typename T, typename R, typename F>
 void gather(const PoolShape& s, const T* dy, T* dx, F&& share) {
   const Geometry g(s);
@@ -101,7 +101,7 @@ void max_pool_grad(const PoolShape& s, void* const* operands) {
       });
 }
 
-// What the mean of the window at h, w divides by.
+// The divisor of the mean of the window at h, w.
 template <typename T>
 Sum<T> divisor(const PoolShape& s, int64_t h, int64_t w) {
   if (s.count_include_pad)

@@ -15,7 +15,7 @@ using mpc::kernels::Observation;
 using mpc::kernels::RoundingSums;
 
 constexpr int kThreads = 256;
-constexpr int kGroup = 16;  // Threads whose counts are in shared memory together.
+constexpr int kGroup = 16;  // Threads with counts in shared memory at once.
 
 // Shared memory cannot hold objects with a constructor, so they are arrays of
 // words.
