@@ -15,7 +15,7 @@ namespace mpc {
 struct Accumulation {
   double terms;
   bool isMean = true;
-  mlir::Value divisor = nullptr; ///< Of the micro-batch; null means 1.
+  mlir::Value divisor = nullptr; ///< Divisor of the micro-batch; null means 1.
   /// The gradients already are those of the sum, not of the mean.
   bool hasGradientOfSum = false;
 };
