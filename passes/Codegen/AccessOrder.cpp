@@ -1,4 +1,4 @@
-//===- AccessOrder.cpp - What the code of a kernel touches, in order -----===//
+//===- AccessOrder.cpp - Loads and stores of a kernel in order ------------===//
 
 #include "passes/Codegen/AccessOrder.h"
 

@@ -1,5 +1,4 @@
-//===- AccessOrder.h - What the code of a kernel touches, in order -*- C++
-//-*-===//
+//===- AccessOrder.h - Loads and stores of a kernel in order ----*- C++ -*-===//
 //
 // The plan gives some results of kernels the memory of an operand. An analysis
 // of the ops decides where (KernelDomain.h, mayUpdateInPlace); this file proves

@@ -1,4 +1,4 @@
-//===- ApproximateMath.cpp - exp, erf and tanh in a few operations --------===//
+//===- ApproximateMath.cpp - Math functions as polynomials ----------------===//
 //
 // Kernels in 16 bit are bound by these functions rather than by memory: MLIR's
 // erf takes 36 AVX-512 instructions, this one 15. Coefficients are minimax fits

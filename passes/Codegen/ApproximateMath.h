@@ -1,4 +1,4 @@
-//===- ApproximateMath.h - exp and erf in a few operations ------*- C++ -*-===//
+//===- ApproximateMath.h - Math functions as polynomials --------*- C++ -*-===//
 #ifndef MPC_PASSES_CODEGEN_APPROXIMATEMATH_H
 #define MPC_PASSES_CODEGEN_APPROXIMATEMATH_H
 

@@ -1,4 +1,4 @@
-//===- EmitValues.cpp - Values of a kernel, made on demand ---------------===//
+//===- EmitValues.cpp - Values of a kernel, computed on demand ------------===//
 
 #include "passes/Codegen/Emitter.h"
 #include "passes/Codegen/VectorBody.h"

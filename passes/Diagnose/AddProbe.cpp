@@ -1,4 +1,4 @@
-//===- AddProbe.cpp - A copy of a step that shows what it computes --------===//
+//===- AddProbe.cpp - Add a copy of the step that returns values ----------===//
 //
 // Implements mpc-add-probe: a copy of the step that returns each value or, if
 // it is long, a sketch of it.

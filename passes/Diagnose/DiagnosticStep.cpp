@@ -1,4 +1,4 @@
-//===- DiagnosticStep.cpp - The training step, showing intermediates ------===//
+//===- DiagnosticStep.cpp - Copies of the step for diagnosis --------------===//
 
 #include "passes/Diagnose/DiagnosticStep.h"
 

@@ -1,4 +1,4 @@
-//===- DiagnosticStep.h - The step, with intermediates ----------*- C++ -*-===//
+//===- DiagnosticStep.h - Copies of the step for diagnosis ------*- C++ -*-===//
 //
 // Fused programs keep no intermediate values, and keeping them would change the
 // step. So a copy of the step recomputes them, in the same types and order,

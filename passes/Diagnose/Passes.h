@@ -1,4 +1,4 @@
-//===- Passes.h - Passes that show what a step computes ---------*- C++ -*-===//
+//===- Passes.h - Passes for diagnosing a step ------------------*- C++ -*-===//
 #ifndef MPC_PASSES_DIAGNOSE_PASSES_H
 #define MPC_PASSES_DIAGNOSE_PASSES_H
 

@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that show what a step computes ---*- tablegen -*-===//
+//===- Passes.td - Passes for diagnosing a step ------------*- tablegen -*-===//
 #ifndef MPC_PASSES_DIAGNOSE_PASSES_TD
 #define MPC_PASSES_DIAGNOSE_PASSES_TD
 

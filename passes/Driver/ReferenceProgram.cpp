@@ -1,4 +1,4 @@
-//===- ReferenceProgram.cpp - A training program that is interpreted ------===//
+//===- ReferenceProgram.cpp - Interpreted training program ----------------===//
 
 #include "passes/Driver/ReferenceProgram.h"
 

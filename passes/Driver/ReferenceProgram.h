@@ -1,5 +1,4 @@
-//===- ReferenceProgram.h - A training program that is interpreted -*- C++
-//-*-===//
+//===- ReferenceProgram.h - Interpreted training program --------*- C++ -*-===//
 //
 // A model's entry points in f64, interpreted op by op: the reference for the
 // results of compiled programs.

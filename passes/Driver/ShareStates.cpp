@@ -1,4 +1,4 @@
-//===- ShareStates.cpp - Devices that keep the same states ----------------===//
+//===- ShareStates.cpp - Make devices share states ------------------------===//
 
 #include "passes/Driver/ShareStates.h"
 

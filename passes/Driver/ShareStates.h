@@ -1,4 +1,4 @@
-//===- ShareStates.h - Devices that keep the same states --------*- C++ -*-===//
+//===- ShareStates.h - Make devices share states ----------------*- C++ -*-===//
 #ifndef MPC_PASSES_DRIVER_SHARESTATES_H
 #define MPC_PASSES_DRIVER_SHARESTATES_H
 

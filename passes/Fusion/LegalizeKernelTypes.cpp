@@ -1,4 +1,4 @@
-//===- LegalizeKernelTypes.cpp - Types the target's kernels compute in ----===//
+//===- LegalizeKernelTypes.cpp - Element types of catalog kernels ---------===//
 //
 // Implements mpc-legalize-kernel-types from the table in kernels/catalog.def.
 //

@@ -1,4 +1,4 @@
-//===- LowerToLinalg.cpp - Ops that become generated code -----------------===//
+//===- LowerToLinalg.cpp - Lower ops to linalg ----------------------------===//
 //
 // Implements mpc-lower-to-linalg. Each op lowers itself
 // (LinalgLoweringOpInterface).

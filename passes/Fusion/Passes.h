@@ -1,5 +1,4 @@
-//===- Passes.h - Fusion passes -----------------------------------*- C++
-//-*-===//
+//===- Passes.h - Fusion passes ---------------------------------*- C++ -*-===//
 #ifndef MPC_PASSES_FUSION_PASSES_H
 #define MPC_PASSES_FUSION_PASSES_H
 

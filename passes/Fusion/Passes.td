@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that form kernels ----------------*- tablegen -*-===//
+//===- Passes.td - Fusion passes ---------------------------*- tablegen -*-===//
 #ifndef MPC_PASSES_FUSION_PASSES_TD
 #define MPC_PASSES_FUSION_PASSES_TD
 

@@ -1,4 +1,4 @@
-//===- SplitReductions.cpp - Reductions that kernels can walk -------------===//
+//===- SplitReductions.cpp - Split reductions for kernels -----------------===//
 //
 // Implements mpc-split-reductions.
 //

@@ -1,4 +1,4 @@
-//===- VerifyFusion.cpp - What may exist after the fusion stage -----------===//
+//===- VerifyFusion.cpp - Verify the IR after fusion ----------------------===//
 //
 // Implements mpc-verify-fusion. Reports all faults, not only the first.
 //

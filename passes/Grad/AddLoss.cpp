@@ -1,4 +1,4 @@
-//===- AddLoss.cpp - From a model to what training minimizes --------------===//
+//===- AddLoss.cpp - Choose the loss and build entry points ---------------===//
 //
 // Implements mpc-add-loss in three steps: choose the loss (or report why none
 // can be chosen), build it at the end of two copies of `predict`, and remove it

@@ -1,4 +1,4 @@
-//===- AddOptimizer.cpp - From gradients to the step that trains ----------===//
+//===- AddOptimizer.cpp - Turn gradients into a training step -------------===//
 //
 // Implements mpc-add-optimizer. Parameters, gradients and moments are packs
 // with the same layout (Packing.h), so that the update is one op on whole

@@ -1,4 +1,4 @@
-//===- UseTrainingForm.cpp - BatchNormalization and Dropout in training ---===//
+//===- UseTrainingForm.cpp - Training form of ops -------------------------===//
 //
 // Implements mpc-use-training-form. Each op defines its own training form; this
 // pass decides where it applies.

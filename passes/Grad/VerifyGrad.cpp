@@ -1,4 +1,4 @@
-//===- VerifyGrad.cpp - What may exist after the gradient stage -----------===//
+//===- VerifyGrad.cpp - Verify the IR after the gradient stage ------------===//
 //
 // Implements mpc-verify-grad. Reports all faults, not only the first.
 //

@@ -1,4 +1,4 @@
-//===- RecognizeActivations.cpp - Written-out activations as one op -------===//
+//===- RecognizeActivations.cpp - Recognize decomposed activations --------===//
 //
 // Implements mpc-recognize-activations. Most activations are products of x, a
 // nonlinear factor ("bend") and a number; Product finds the factors in any

@@ -1,4 +1,4 @@
-//===- RecognizeAttention.cpp - Products around a softmax as one op -------===//
+//===- RecognizeAttention.cpp - Recognize decomposed attention ------------===//
 //
 // Implements mpc-recognize-attention. The match starts at the last product and
 // walks up; nothing is changed before the whole pattern is matched.
@@ -69,8 +69,8 @@ static SmallVector<T> elementsOf(Value value) {
   return {};
 }
 
-/// Returns true if `mask` is a constant of one matrix, whose elements
-/// satisfy `isRight(element, whether query i sees key j)`.
+/// Returns true if `mask` is a constant with one matrix whose elements satisfy
+/// `isRight(element, whether query i sees key j)`.
 template <typename T, typename Resource, typename Predicate>
 static bool isCausal(Value mask, int64_t queries, int64_t keys,
                      Predicate isRight) {

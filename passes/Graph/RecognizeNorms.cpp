@@ -1,4 +1,4 @@
-//===- RecognizeNorms.cpp - Written-out norms as one op -------------------===//
+//===- RecognizeNorms.cpp - Recognize decomposed norms --------------------===//
 //
 // Implements mpc-recognize-norms. A norm without scale is the product of the
 // normalized value and the inverse of its deviation; scale and bias are added

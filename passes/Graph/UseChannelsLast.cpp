@@ -1,4 +1,4 @@
-//===- UseChannelsLast.cpp - Images as N x spatial x C --------------------===//
+//===- UseChannelsLast.cpp - Convert images to channels last --------------===//
 //
 // Implements mpc-use-channels-last. Layout ops are switched one by one, each
 // between two transposes; after that only transposes need to be optimized. They

@@ -1,4 +1,4 @@
-//===- VerifyGraph.cpp - What may exist after the graph stage -------------===//
+//===- VerifyGraph.cpp - Verify the IR after the graph stage --------------===//
 //
 // Implements mpc-verify-graph. Reports all faults, not only the first.
 //

@@ -84,7 +84,7 @@ std::string mpc::findNearest(const std::string &word,
   size_t shortest = word.size() / 3 + 1;
   for (const std::string &candidate : candidates) {
     size_t distance = editDistance(word, candidate);
-    // A word with nothing in common is no suggestion.
+    // Do not suggest a word that has nothing in common with the given one.
     if (distance >= std::max(word.size(), candidate.size()))
       continue;
     // Users often omit the end of a word: among equally near candidates, prefer

@@ -1,4 +1,4 @@
-//===- TargetHelp.h - The devices in the help of an option ------*- C++ -*-===//
+//===- TargetHelp.h - Device names in the help of --target ------*- C++ -*-===//
 #ifndef MPC_PASSES_OPTIONS_TARGETHELP_H
 #define MPC_PASSES_OPTIONS_TARGETHELP_H
 

@@ -1,4 +1,4 @@
-//===- ArenaLayout.cpp - Regions that share one memory --------------------===//
+//===- ArenaLayout.cpp - Offsets of regions in the arena ------------------===//
 //
 // A region may begin at an offset if no part of it overlaps a part of another
 // region that is needed at the same time. Each such pair of parts forbids a

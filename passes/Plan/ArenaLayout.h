@@ -1,4 +1,4 @@
-//===- ArenaLayout.h - Regions that share one memory ------------*- C++ -*-===//
+//===- ArenaLayout.h - Offsets of regions in the arena ----------*- C++ -*-===//
 #ifndef MPC_PASSES_PLAN_ARENALAYOUT_H
 #define MPC_PASSES_PLAN_ARENALAYOUT_H
 

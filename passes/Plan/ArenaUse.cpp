@@ -1,4 +1,4 @@
-//===- ArenaUse.cpp - How full the arena is over time ---------------------===//
+//===- ArenaUse.cpp - Memory in use over time -----------------------------===//
 
 #include "passes/Plan/ArenaUse.h"
 

@@ -1,4 +1,4 @@
-//===- ArenaUse.h - How full the arena is over time -------------*- C++ -*-===//
+//===- ArenaUse.h - Memory in use over time ---------------------*- C++ -*-===//
 #ifndef MPC_PASSES_PLAN_ARENAUSE_H
 #define MPC_PASSES_PLAN_ARENAUSE_H
 

@@ -1,5 +1,4 @@
-//===- Passes.h - Plan passes -------------------------------------*- C++
-//-*-===//
+//===- Passes.h - Plan passes -----------------------------------*- C++ -*-===//
 #ifndef MPC_PASSES_PLAN_PASSES_H
 #define MPC_PASSES_PLAN_PASSES_H
 

@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that plan memory -----------------*- tablegen -*-===//
+//===- Passes.td - Plan passes -----------------------------*- tablegen -*-===//
 #ifndef MPC_PASSES_PLAN_PASSES_TD
 #define MPC_PASSES_PLAN_PASSES_TD
 

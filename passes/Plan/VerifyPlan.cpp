@@ -1,4 +1,4 @@
-//===- VerifyPlan.cpp - What may exist after the plan stage ---------------===//
+//===- VerifyPlan.cpp - Verify the IR after the plan stage ----------------===//
 //
 // Implements mpc-verify-plan. Reports all faults, not only the first.
 //

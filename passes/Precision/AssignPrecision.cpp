@@ -1,4 +1,4 @@
-//===- AssignPrecision.cpp - f32 or 16 bit for every tensor ---------------===//
+//===- AssignPrecision.cpp - Choose f32 or 16 bit by a cut ----------------===//
 //
 // Implements mpc-assign-precision. Labelling makes the choice; this file reads
 // the user's options and applies the choice to the IR: it changes the element

@@ -1,4 +1,4 @@
-//===- HoistWeightQuantization.cpp - Weights that micro-batches share -----===//
+//===- HoistWeightQuantization.cpp - Round weights once -------------------===//
 //
 // Implements mpc-hoist-weight-quantization. Each micro-batch would round the
 // same weights again. Here the roundings move to a separate function, which the

@@ -1,4 +1,4 @@
-//===- HoistWeightQuantization.h - Weight-only computations -----*- C++ -*-===//
+//===- HoistWeightQuantization.h - Round weights once -----------*- C++ -*-===//
 #ifndef MPC_PASSES_PRECISION_HOISTWEIGHTQUANTIZATION_H
 #define MPC_PASSES_PRECISION_HOISTWEIGHTQUANTIZATION_H
 

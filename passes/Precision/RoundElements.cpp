@@ -1,4 +1,4 @@
-//===- RoundElements.cpp - Constants in 16 bit ----------------------------===//
+//===- RoundElements.cpp - Round constants to 16 bit ----------------------===//
 
 #include "passes/Precision/RoundElements.h"
 

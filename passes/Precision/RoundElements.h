@@ -1,4 +1,4 @@
-//===- RoundElements.h - Constants in 16 bit --------------------*- C++ -*-===//
+//===- RoundElements.h - Round constants to 16 bit --------------*- C++ -*-===//
 #ifndef MPC_PASSES_PRECISION_ROUNDELEMENTS_H
 #define MPC_PASSES_PRECISION_ROUNDELEMENTS_H
 

@@ -1,4 +1,4 @@
-//===- UseTf32.cpp - Products of f32 on tensor cores ----------------------===//
+//===- UseTf32.cpp - Allow TF32 for f32 products --------------------------===//
 //
 // Implements mpc-use-tf32. No type changes: the mark allows catalog kernels to
 // drop the bits that TF32 does not have.

@@ -1,4 +1,4 @@
-//===- Budget.cpp - How much may be kept ----------------------------------===//
+//===- Budget.cpp - Memory budget for activations -------------------------===//
 
 #include "passes/Recompute/Budget.h"
 

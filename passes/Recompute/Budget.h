@@ -1,4 +1,4 @@
-//===- Budget.h - How much may be kept --------------------------*- C++ -*-===//
+//===- Budget.h - Memory budget for activations -----------------*- C++ -*-===//
 #ifndef MPC_PASSES_RECOMPUTE_BUDGET_H
 #define MPC_PASSES_RECOMPUTE_BUDGET_H
 

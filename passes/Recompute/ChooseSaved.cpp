@@ -1,4 +1,4 @@
-//===- ChooseSaved.cpp - What to keep for the backward pass ---------------===//
+//===- ChooseSaved.cpp - Choose the values to save ------------------------===//
 //
 // Every value has two nodes, before and behind its memory. The source side is
 // available after the forward pass, the sink side is read by the backward pass.

@@ -1,4 +1,4 @@
-//===- ChooseSaved.h - What to keep for the backward pass -------*- C++ -*-===//
+//===- ChooseSaved.h - Choose the values to save ----------------*- C++ -*-===//
 #ifndef MPC_PASSES_RECOMPUTE_CHOOSESAVED_H
 #define MPC_PASSES_RECOMPUTE_CHOOSESAVED_H
 

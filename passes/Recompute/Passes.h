@@ -1,4 +1,4 @@
-//===- Passes.h - Passes that recompute -------------------------*- C++ -*-===//
+//===- Passes.h - Recomputation passes --------------------------*- C++ -*-===//
 #ifndef MPC_PASSES_RECOMPUTE_PASSES_H
 #define MPC_PASSES_RECOMPUTE_PASSES_H
 

@@ -1,4 +1,4 @@
-//===- Passes.td - Passes that recompute -------------------*- tablegen -*-===//
+//===- Passes.td - Recomputation passes --------------------*- tablegen -*-===//
 #ifndef MPC_PASSES_RECOMPUTE_PASSES_TD
 #define MPC_PASSES_RECOMPUTE_PASSES_TD
 

@@ -1,4 +1,4 @@
-//===- Rematerialize.cpp - Copies of forward ops in the backward pass -----===//
+//===- Rematerialize.cpp - Recomputation of forward ops -------------------===//
 
 #include "passes/Recompute/Rematerialize.h"
 

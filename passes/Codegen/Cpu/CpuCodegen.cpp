@@ -1,4 +1,4 @@
-//===- CpuCodegen.cpp - The passes for CPUs -----------------------------===//
+//===- CpuCodegen.cpp - The passes for CPUs -------------------------------===//
 
 #include "passes/Codegen/Codegen.h"
 #include "passes/Codegen/Cpu/Passes.h"

@@ -1,4 +1,4 @@
-//===- CpuOuter.cpp - Rows of a kernel on a CPU, and sums down them -------===//
+//===- CpuOuter.cpp - Sums down the rows of a kernel on a CPU -------------===//
 //
 // The walk of kernels that have sums both along and down the rows. Sums down
 // the rows stay in memory: one number per column for each op, or a single

@@ -1,4 +1,4 @@
-//===- CpuRows.cpp - Rows of a kernel on a CPU and their phases -----------===//
+//===- CpuRows.cpp - Rows of a kernel on a CPU ----------------------------===//
 
 #include "passes/Codegen/Cpu/CpuEmitter.h"
 #include "passes/Codegen/VectorBody.h"

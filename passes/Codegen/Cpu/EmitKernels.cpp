@@ -1,4 +1,4 @@
-//===- EmitKernels.cpp - Kernels of linalg ops to vector code -------------===//
+//===- EmitKernels.cpp - Lower linalg kernels to vector code --------------===//
 //
 // Implements mpc-emit-kernels: finds the kernels; KernelEmitter does the work.
 //

@@ -1,4 +1,4 @@
-//===- KernelEmitter.h - One kernel as code of a CPU ------------*- C++ -*-===//
+//===- KernelEmitter.h - Emit one kernel for a CPU --------------*- C++ -*-===//
 #ifndef MPC_PASSES_CODEGEN_CPU_KERNELEMITTER_H
 #define MPC_PASSES_CODEGEN_CPU_KERNELEMITTER_H
 

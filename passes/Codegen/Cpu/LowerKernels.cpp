@@ -1,4 +1,4 @@
-//===- LowerKernels.cpp - Emitted kernels to the LLVM dialect -------------===//
+//===- LowerKernels.cpp - Lower emitted kernels to LLVM -------------------===//
 //
 // Implements mpc-lower-kernels.
 //

@@ -1,4 +1,4 @@
-//===- CudaCodegen.cpp - The passes for NVIDIA GPUs ---------------------===//
+//===- CudaCodegen.cpp - The passes for NVIDIA GPUs -----------------------===//
 
 #include "compiler/Target/Cuda/GpuTarget.h"
 #include "passes/Codegen/Codegen.h"

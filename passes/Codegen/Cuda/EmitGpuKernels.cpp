@@ -1,4 +1,4 @@
-//===- EmitGpuKernels.cpp - Kernels of linalg ops to code of threads ------===//
+//===- EmitGpuKernels.cpp - Lower linalg kernels to thread code -----------===//
 //
 // Implements mpc-emit-gpu-kernels: finds the kernels; GpuEmitter does the work.
 //

@@ -1,4 +1,4 @@
-//===- GpuRows.cpp - Rows of a kernel on a GPU and their phases -----------===//
+//===- GpuRows.cpp - Rows of a kernel on a GPU ----------------------------===//
 
 #include "passes/Codegen/Cuda/GpuEmitter.h"
 

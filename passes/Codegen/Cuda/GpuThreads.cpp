@@ -1,4 +1,4 @@
-//===- GpuThreads.cpp - What the threads of a kernel do together ----------===//
+//===- GpuThreads.cpp - Cooperation of the threads of a kernel ------------===//
 
 #include "passes/Codegen/Cuda/GpuEmitter.h"
 #include "passes/Codegen/Cuda/GpuOps.h"

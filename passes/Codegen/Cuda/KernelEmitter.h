@@ -1,4 +1,4 @@
-//===- KernelEmitter.h - One kernel as code of a GPU ------------*- C++ -*-===//
+//===- KernelEmitter.h - Emit one kernel for a GPU --------------*- C++ -*-===//
 #ifndef MPC_PASSES_CODEGEN_CUDA_KERNELEMITTER_H
 #define MPC_PASSES_CODEGEN_CUDA_KERNELEMITTER_H
 

@@ -1,4 +1,4 @@
-//===- LowerGpuKernels.cpp - Emitted GPU kernels to the LLVM dialect ------===//
+//===- LowerGpuKernels.cpp - Lower emitted GPU kernels to LLVM ------------===//
 //
 // Implements mpc-lower-gpu-kernels.
 //

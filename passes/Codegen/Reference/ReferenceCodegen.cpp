@@ -1,4 +1,4 @@
-//===- ReferenceCodegen.cpp - The passes of the reference -----------------===//
+//===- ReferenceCodegen.cpp - The passes for the reference device ---------===//
 
 #include "passes/Codegen/Codegen.h"
 #include "passes/Codegen/Cpu/Passes.h"

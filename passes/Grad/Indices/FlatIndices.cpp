@@ -1,4 +1,4 @@
-//===- FlatIndices.cpp - Indices that a model flattens itself -------------===//
+//===- FlatIndices.cpp - Flattened multi-dimensional indices --------------===//
 //
 // A flattened index is a sum of terms, each of which is an index times the
 // stride of its dimension. A sum is recognized as one if its terms have

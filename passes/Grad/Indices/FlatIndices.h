@@ -1,4 +1,4 @@
-//===- FlatIndices.h - Indices that a model flattens itself -----*- C++ -*-===//
+//===- FlatIndices.h - Flattened multi-dimensional indices ------*- C++ -*-===//
 //
 // PyTorch's TorchScript exporter writes x[i, y], for x of shape [N, C], as row
 // i * C + y of x reshaped to [N * C]. Such a row may exist although y is not a

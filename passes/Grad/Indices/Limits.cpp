@@ -1,4 +1,4 @@
-//===- Limits.cpp - Which integers an input may have ----------------------===//
+//===- Limits.cpp - Limits of integer inputs ------------------------------===//
 
 #include "passes/Grad/Indices/Limits.h"
 

@@ -1,4 +1,4 @@
-//===- Limits.h - Which integers an input may have --------------*- C++ -*-===//
+//===- Limits.h - Limits of integer inputs ----------------------*- C++ -*-===//
 //
 // Intervals of integers. `Path` turns the limits of an index into limits of the
 // input that the index is computed from. Limits that cannot be represented

@@ -1,4 +1,4 @@
-//===- Accumulation.cpp - How micro-batches make up one batch -------------===//
+//===- Accumulation.cpp - Combine micro-batches into a batch --------------===//
 
 #include "passes/Grad/Loss/Accumulation.h"
 

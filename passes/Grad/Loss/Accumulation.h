@@ -1,4 +1,4 @@
-//===- Accumulation.h - How micro-batches make up one batch -----*- C++ -*-===//
+//===- Accumulation.h - Combine micro-batches into a batch ------*- C++ -*-===//
 #ifndef MPC_PASSES_GRAD_LOSS_ACCUMULATION_H
 #define MPC_PASSES_GRAD_LOSS_ACCUMULATION_H
 

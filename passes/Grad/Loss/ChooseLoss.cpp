@@ -1,4 +1,4 @@
-//===- ChooseLoss.cpp - Which loss a model is trained on ------------------===//
+//===- ChooseLoss.cpp - Choose the loss of a model ------------------------===//
 
 #include "passes/Grad/Loss/ChooseLoss.h"
 

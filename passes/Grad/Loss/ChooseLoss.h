@@ -1,4 +1,4 @@
-//===- ChooseLoss.h - Which loss a model is trained on ----------*- C++ -*-===//
+//===- ChooseLoss.h - Choose the loss of a model ----------------*- C++ -*-===//
 #ifndef MPC_PASSES_GRAD_LOSS_CHOOSELOSS_H
 #define MPC_PASSES_GRAD_LOSS_CHOOSELOSS_H
 
@@ -14,7 +14,7 @@ using train::LossKind;
 /// Whether a loss of this kind compares class scores with labels.
 bool takesLabels(LossKind kind);
 
-/// A loss and what it compares.
+/// A loss and its operands.
 struct Loss {
   LossKind kind;
   mlir::Value prediction = nullptr;

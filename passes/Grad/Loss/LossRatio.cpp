@@ -1,4 +1,4 @@
-//===- LossRatio.cpp - Losses that a model divides itself -----------------===//
+//===- LossRatio.cpp - Losses that a model normalizes itself --------------===//
 
 #include "passes/Grad/Loss/LossRatio.h"
 #include "compiler/Dialect/Train/IR/Views.h"

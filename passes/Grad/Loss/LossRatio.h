@@ -1,4 +1,4 @@
-//===- LossRatio.h - Losses that a model divides itself ---------*- C++ -*-===//
+//===- LossRatio.h - Losses that a model normalizes itself ------*- C++ -*-===//
 //
 // Models write a masked mean out as sum(loss * mask) / sum(mask). Micro-batches
 // add up to one batch if each is weighted by its denominator.

@@ -1,4 +1,4 @@
-//===- LossShapes.cpp - Where classes, samples and texts stand ------------===//
+//===- LossShapes.cpp - Class axes, samples and tokens --------------------===//
 
 #include "passes/Grad/Loss/LossShapes.h"
 

@@ -1,4 +1,4 @@
-//===- LossShapes.h - Where classes, samples and texts stand ----*- C++ -*-===//
+//===- LossShapes.h - Class axes, samples and tokens ------------*- C++ -*-===//
 //
 // What mpc-add-loss derives from shapes: which dimension of an output counts
 // classes, which of its rows belong to one sample, and whether the model is a

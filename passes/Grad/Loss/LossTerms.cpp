@@ -1,4 +1,4 @@
-//===- LossTerms.cpp - What a loss adds up --------------------------------===//
+//===- LossTerms.cpp - The terms of a loss --------------------------------===//
 
 #include "passes/Grad/Loss/LossTerms.h"
 #include "passes/Grad/EntryPoints.h"

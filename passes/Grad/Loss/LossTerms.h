@@ -1,4 +1,4 @@
-//===- LossTerms.h - What a loss adds up ------------------------*- C++ -*-===//
+//===- LossTerms.h - The terms of a loss ------------------------*- C++ -*-===//
 //
 // The terms of a loss that depend on the data, and how each grows with the
 // batch size. This determines how micro-batches are combined.

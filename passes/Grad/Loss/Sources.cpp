@@ -1,4 +1,4 @@
-//===- Sources.cpp - What values are computed from ------------------------===//
+//===- Sources.cpp - Dependence on data and parameters --------------------===//
 
 #include "passes/Grad/Loss/Sources.h"
 

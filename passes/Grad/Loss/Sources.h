@@ -1,4 +1,4 @@
-//===- Sources.h - What values are computed from ----------------*- C++ -*-===//
+//===- Sources.h - Dependence on data and parameters ------------*- C++ -*-===//
 #ifndef MPC_PASSES_GRAD_LOSS_SOURCES_H
 #define MPC_PASSES_GRAD_LOSS_SOURCES_H
 

@@ -1,4 +1,4 @@
-//===- Groups.cpp - Options that differ by parameter ----------------------===//
+//===- Groups.cpp - Parameter groups --------------------------------------===//
 
 #include "passes/Grad/Update/Groups.h"
 

@@ -1,4 +1,4 @@
-//===- Groups.h - Options that differ by parameter --------------*- C++ -*-===//
+//===- Groups.h - Parameter groups ------------------------------*- C++ -*-===//
 //
 // The parameters of a group share a learning rate factor and a weight decay.
 // The pack holds the groups one after the other, starting at row boundaries, so

@@ -1,4 +1,4 @@
-//===- UpdateFormula.cpp - How a model's own step updates a weight --------===//
+//===- UpdateFormula.cpp - Elementwise update of a weight -----------------===//
 
 #include "passes/Grad/Update/UpdateFormula.h"
 

@@ -1,4 +1,4 @@
-//===- UpdateFormula.h - How a model's own step updates a weight -*- C++ -*-==//
+//===- UpdateFormula.h - Elementwise update of a weight ---------*- C++ -*-===//
 //
 // The elementwise computation that updates a weight and its states from the
 // weight, its gradient and these states. Weights with the same formula are

@@ -1,4 +1,4 @@
-//===- VerifyFp8.cpp - Scales go in and come out --------------------------===//
+//===- VerifyFp8.cpp - Verify uses of FP8 ---------------------------------===//
 
 #include "passes/Precision/Fp8/VerifyFp8.h"
 

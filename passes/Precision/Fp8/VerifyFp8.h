@@ -1,4 +1,4 @@
-//===- VerifyFp8.h - Scales go in and come out ------------------*- C++ -*-===//
+//===- VerifyFp8.h - Verify uses of FP8 -------------------------*- C++ -*-===//
 #ifndef MPC_PASSES_PRECISION_FP8_VERIFYFP8_H
 #define MPC_PASSES_PRECISION_FP8_VERIFYFP8_H
 
