@@ -78,8 +78,7 @@ private:
   mlir::Operation *combiner = nullptr; ///< Emitted by the caller.
   bool reads = false;
   mlir::Block *home = nullptr; ///< Where the body is emitted.
-  mlir::Value
-      guard; ///< Lanes for which the current ops are executed; null: all.
+  mlir::Value guard; ///< Lanes for which the current ops run; null: all.
   mlir::IRMapping values;
   llvm::DenseMap<mlir::Value, Steps> stepsOf;
 };

@@ -26,13 +26,13 @@ struct CompileResult {
   ModelError failure = ModelError::None; ///< Why there is no program.
   std::vector<std::string> notes; ///< Decisions to report, one line each.
   std::string diagnostics; ///< Lines about the model, each naming its file.
-  std::string
-      error; ///< A failure outside the model, such as file I/O; else empty.
+  /// A failure outside the model, such as file I/O; else empty.
+  std::string error;
   std::string report; ///< Precision report of the first device, JSON.
   /// Precision reports of other devices whose report differs, by device.
   std::map<std::string, std::string> otherReports;
-  std::string
-      optimizer; ///< Optimizer used; "the model's own" for its own step.
+  /// The optimizer used, or "the model's own" for a step of the model.
+  std::string optimizer;
   uint64_t packageBytes = 0;
   std::string package; ///< Bytes of the package if no output file was given.
   /// Number of elements of the trained parameters, and of those frozen by an

@@ -535,9 +535,8 @@ private:
   const Optimizer *formula = nullptr;
   OptimizerOptions how; ///< Options of the formula.
   ParameterGroups parameterGroups;
-  train::StateOp parameters; ///< The pack.
-  llvm::DenseMap<StateRole, ElementsAttr>
-      moments; ///< Initial values, if given.
+  train::StateOp parameters;                       ///< The pack.
+  llvm::DenseMap<StateRole, ElementsAttr> moments; ///< Initial values.
 };
 
 } // namespace

@@ -37,10 +37,9 @@ inline constexpr double kUnset = -1;
 /// Inputs and outputs of a compilation. They are not rows of Options.def: the
 /// command line handles them separately.
 struct CompileFiles {
-  std::string model;  ///< ONNX file, binary or text (.onnxtxt).
-  std::string output; ///< Package to write; empty: none is written.
-  std::string
-      modelPath; ///< Path of the model to record in the package; may be "".
+  std::string model;       ///< ONNX file, binary or text (.onnxtxt).
+  std::string output;      ///< Package to write; empty: none is written.
+  std::string modelPath;   ///< Path to record in the package; may be "".
   std::string dumpStages;  ///< Folder for the IR after each stage.
   std::string stopAfter;   ///< Stage to stop after; no package is written.
   bool probe = false;      ///< Add an entry point `probe`: see mpc-add-probe.

@@ -90,8 +90,7 @@ private:
   Memory memories[2];
   /// By number of the whole tensor, in order of their offsets.
   llvm::DenseMap<int64_t, llvm::SmallVector<exec::PartAttr>> parts;
-  llvm::DenseMap<mlir::Operation *, Held>
-      unchanged; ///< Initial contents of states.
+  llvm::DenseMap<mlir::Operation *, Held> unchanged; ///< Initial states.
 };
 
 } // namespace mpc

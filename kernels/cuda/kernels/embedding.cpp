@@ -214,8 +214,7 @@ class CudaEmbeddingGrad final : public CudaKernel {
   const std::string name_;
   const GradFunctions functions_;
   const GradPlan plan_;
-  const int64_t row_vector_,
-      rest_vector_;  // Number of elements that a lane reads at once.
+  const int64_t row_vector_, rest_vector_;  // Elements per load.
 };
 
 }  // namespace

@@ -27,9 +27,10 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
 def LowerKernelsPass : Pass<"mpc-lower-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower emitted kernels to the LLVM dialect";
   let description = [{
-    Replaces exp, exp2, log, tanh and erf on f32 by polynomials on vectors, and
-    on f64, which only gradient checks use, by calls to libm. bf16 values become
-    integers where the CPU has no bf16 instructions.
+    Replaces exp, log, erf, tanh, atan, sin and cos on f32 by polynomials on
+    vectors, and on f64, which only gradient checks use, by calls to libm. FP8
+    values become integers, and so do bf16 values where the CPU has no bf16
+    instructions.
 
     Needs: `mpc-emit-kernels`.
     Leaves: kernels in the LLVM dialect only.

@@ -36,11 +36,9 @@ public:
 
   /// In the order in which the formula reads them.
   llvm::SmallVector<mlir::Value> gradients;
-  llvm::SmallVector<mlir::Value> others; ///< Other tensors.
-  llvm::SmallVector<train::StateOp>
-      states; ///< States that the step keeps for the weight.
-  llvm::SmallVector<train::WriteOp>
-      stateWrites; ///< Null for a state that is not written.
+  llvm::SmallVector<mlir::Value> others;         ///< Other tensors.
+  llvm::SmallVector<train::StateOp> states;      ///< Kept for the weight.
+  llvm::SmallVector<train::WriteOp> stateWrites; ///< Null: not written.
   train::WriteOp write;
 
   /// Emits the formula for packs of the weights and of each gradient, other
