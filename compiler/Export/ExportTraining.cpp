@@ -20,7 +20,7 @@ using onnx::GraphProto;
 using onnx::NodeProto;
 using onnx::TensorProto;
 
-static Error invalid(const Twine &message) {
+static Error invalidTraining(const Twine &message) {
   return makeModelError(ModelError::Invalid, message);
 }
 
@@ -231,10 +231,11 @@ Error Writer::copyNorm(NodeProto &node, const NodeProto &original) {
     if (set.domain().empty() || set.domain() == "ai.onnx")
       opset = std::max<int64_t>(opset, set.version());
   if (opset < 14)
-    return invalid("node '" + original.name() +
-                   "' is a BatchNormalization of opset " + Twine(opset) +
-                   ", which has no training form; convert the model to opset "
-                   "14 or later (onnx.version_converter)");
+    return invalidTraining(
+        "node '" + original.name() + "' is a BatchNormalization of opset " +
+        Twine(opset) +
+        ", which has no training form; convert the model to opset "
+        "14 or later (onnx.version_converter)");
   for (int i = node.attribute_size(); i-- > 0;)
     if (node.attribute(i).name() == "training_mode")
       node.mutable_attribute()->DeleteSubrange(i, 1);
@@ -264,10 +265,11 @@ Error Writer::copyForward() {
   for (const NodeProto &original : main.node()) {
     for (const onnx::AttributeProto &attribute : original.attribute())
       if (attribute.has_g())
-        return invalid("node '" + original.name() +
-                       "' has a subgraph, and the model has a Dropout or "
-                       "BatchNormalization: such models cannot be exported for "
-                       "training");
+        return invalidTraining(
+            "node '" + original.name() +
+            "' has a subgraph, and the model has a Dropout or "
+            "BatchNormalization: such models cannot be exported for "
+            "training");
     NodeProto node = original;
     node.set_name("train/" + original.name());
     for (std::string &input : *node.mutable_input())
@@ -295,7 +297,8 @@ Error Writer::writeLoss() {
   loss = "train/loss";
   std::string output = training.lossOutput;
   if (!producerOf(output))
-    return invalid("the model has no output '" + output + "' of a node");
+    return invalidTraining("the model has no output '" + output +
+                           "' of a node");
   if (training.lossKind == "output") {
     for (const onnx::ValueInfoProto &value : main.output())
       if (value.name() == output && value.type().tensor_type().has_shape() &&
@@ -332,10 +335,10 @@ Error Writer::writeLoss() {
     int64_t axis = std::stoll(training.classAxis);
     int64_t rank = training.target.shape.size() + 1;
     if (axis != 1 && axis != rank - 1)
-      return invalid("classes stand at dimension " + Twine(axis) + " of '" +
-                     output +
-                     "', which is neither the second nor the last dimension: "
-                     "such a loss cannot be exported for training");
+      return invalidTraining(
+          "classes stand at dimension " + Twine(axis) + " of '" + output +
+          "', which is neither the second nor the last dimension: "
+          "such a loss cannot be exported for training");
     if (axis != 1 || training.joinsRows) {
       TensorProto &shape = *graph.add_initializer();
       shape.set_name("train/all");

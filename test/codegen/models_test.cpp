@@ -10,9 +10,9 @@ using namespace mpc::test;
 
 namespace {
 
-using Case = std::tuple<const char *, const char *, const char *>;
+using ModelCase = std::tuple<const char *, const char *, const char *>;
 
-class ModelKernels : public ::testing::TestWithParam<Case> {};
+class ModelKernels : public ::testing::TestWithParam<ModelCase> {};
 
 TEST_P(ModelKernels, DoWhatTheirOpsSay) {
   auto [model, precision, device] = GetParam();

@@ -71,7 +71,8 @@ class CudaPool : public ::testing::Test {
   CudaContext context;
 };
 
-const mpc_dtype_t kTypes[] = {MPC_DTYPE_F32, MPC_DTYPE_BF16, MPC_DTYPE_F16};
+const mpc_dtype_t kPooledTypes[] = {MPC_DTYPE_F32, MPC_DTYPE_BF16,
+                                    MPC_DTYPE_F16};
 
 // Machine code of an nvcc that is newer than the driver.
 TEST_F(CudaPool, TakesPtxWhereMachineCodeIsRefused) {
@@ -117,7 +118,7 @@ TEST_F(CudaPool, IsTheReferenceBitByBit) {
   for (const ConvCase& c : kPools)
     for (KernelId id : {KernelId::max_pool, KernelId::max_pool_grad,
                         KernelId::average_pool, KernelId::average_pool_grad})
-      for (mpc_dtype_t dtype : kTypes)
+      for (mpc_dtype_t dtype : kPooledTypes)
         for (bool last : {false, true})
           for (bool include : {false, true}) {
             const KernelDesc desc = pool_desc(id, c, last, include, dtype);
@@ -128,7 +129,7 @@ TEST_F(CudaPool, IsTheReferenceBitByBit) {
 
 TEST_F(CudaPool, TiesAndNanAreTheReferences) {
   for (const ConvCase& c : kPools)
-    for (mpc_dtype_t dtype : kTypes)
+    for (mpc_dtype_t dtype : kPooledTypes)
       for (bool last : {false, true}) {
         const KernelDesc desc =
             pool_desc(KernelId::max_pool, c, last, false, dtype);

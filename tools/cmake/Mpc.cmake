@@ -42,26 +42,6 @@ function(mpc_use_mlir target)
   target_precompile_headers(${target} REUSE_FROM mpc_mlir_headers)
 endfunction()
 
-# mpc_compile_together(TARGET): eight files at a time as one, for most of what a
-# file takes is what MLIR's templates take, once for all eight. A name that two
-# of them define is an error of the compiler: give one of them another name.
-# What is written in LLVM's namespace goes by itself, since MLIR's has some of
-# the same names. -DMPC_COMPILE_TOGETHER=OFF builds, too.
-option(MPC_COMPILE_TOGETHER "Compile eight files of the compiler as one" ON)
-function(mpc_compile_together target)
-  get_target_property(sources ${target} SOURCES)
-  foreach(source ${sources})
-    cmake_path(ABSOLUTE_PATH source)
-    file(STRINGS ${source} alone REGEX "^using namespace llvm;")
-    if(alone)
-      set_source_files_properties(${source} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-    endif()
-  endforeach()
-  set_target_properties(${target} PROPERTIES
-    UNITY_BUILD ${MPC_COMPILE_TOGETHER}
-    UNITY_BUILD_CODE_AFTER_INCLUDE "#undef DEBUG_TYPE")
-endfunction()
-
 # mpc_add_library(MPCName SOURCES… DEPENDS targets… LINK libs…): `libs` are ours.
 # With PARTIAL_SOURCES_INTENDED other libraries have files of the same folder.
 # MLIR means libMLIR.so, which brings libLLVM.so. Never name an archive of MLIR

@@ -5,18 +5,15 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Dialect/Exec/IR/Exec.h"
-#include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Import/Graph/OpTable.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Support/DebugFlags.h"
 #include "compiler/Support/Diagnostics.h"
 #include "compiler/Target/Cuda/GpuTarget.h"
 #include "tools/ExitCodes.h"
+#include "tools/Register.h"
 #include "tools/StandardStreams.h"
 
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Parser/Parser.h"
@@ -93,9 +90,9 @@ static int compileToPtx() {
     errs() << "mpc-translate: error: unknown architecture '" << arch << "'\n";
     return mpc::exitCode(mpc::ModelError::Usage);
   }
-  mlir::MLIRContext context;
-  context.loadDialect<mlir::LLVM::LLVMDialect, mlir::NVVM::NVVMDialect,
-                      mpc::exec::ExecDialect, mpc::train::TrainDialect>();
+  mlir::DialectRegistry registry;
+  mpc::registerDialects(registry);
+  mlir::MLIRContext context(registry);
   auto module = mlir::parseSourceFile<mlir::ModuleOp>(input, &context);
   if (!module)
     return mpc::exitCode(mpc::ModelError::Invalid);

@@ -19,7 +19,7 @@
 using namespace llvm;
 using namespace mpc;
 
-static Error invalid(const Twine &message) {
+static Error invalidArtifacts(const Twine &message) {
   return makeModelError(ModelError::Invalid, message);
 }
 
@@ -120,8 +120,9 @@ Error OptimizerReader::checkInputs(const onnx::NodeProto &node,
                                  : node.input(i).empty();
   if (fits)
     return Error::success();
-  return invalid(node.op_type() + " must take " + llvm::join(names, ", ") +
-                 ", as generate_artifacts() writes it");
+  return invalidArtifacts(node.op_type() + " must take " +
+                          llvm::join(names, ", ") +
+                          ", as generate_artifacts() writes it");
 }
 
 Error OptimizerReader::readAdamW(const onnx::NodeProto &node) {
@@ -157,13 +158,13 @@ Expected<OptimizerChoice> OptimizerReader::read() {
       choice.name = "sgd";
       choice.weightDecay = 0;
     } else {
-      return invalid("has a node " + node.op_type() +
-                     "; known are InplaceClipGradNorm and then one "
-                     "AdamWOptimizer or SGDOptimizerV2");
+      return invalidArtifacts("has a node " + node.op_type() +
+                              "; known are InplaceClipGradNorm and then one "
+                              "AdamWOptimizer or SGDOptimizerV2");
     }
   }
   if (choice.name.empty())
-    return invalid("has no AdamWOptimizer and no SGDOptimizerV2");
+    return invalidArtifacts("has no AdamWOptimizer and no SGDOptimizerV2");
   return choice;
 }
 
@@ -224,9 +225,10 @@ Error Joiner::takeGradients() {
     StringRef name = node.input_size() > 0 ? StringRef(node.input(0)) : "";
     if (node.input_size() < 2 || !name.consume_back(kSuffix) ||
         !trained.contains(name))
-      return invalid("adds a gradient to '" + name +
-                     "', which is not a gradient buffer of a trainable "
-                     "parameter in the checkpoint");
+      return invalidArtifacts(
+          "adds a gradient to '" + name +
+          "', which is not a gradient buffer of a trainable "
+          "parameter in the checkpoint");
     artifacts.gradients.push_back({name.str(), node.input(1)});
     gone.insert(node.input(0));
     if (node.input_size() > 2)
@@ -237,7 +239,7 @@ Error Joiner::takeGradients() {
   eraseNamed(*training.mutable_input(), gone);
   eraseNamed(*training.mutable_output(), gone);
   if (artifacts.gradients.empty())
-    return invalid("accumulates no gradients, so it trains nothing");
+    return invalidArtifacts("accumulates no gradients, so it trains nothing");
   return Error::success();
 }
 
@@ -256,8 +258,9 @@ Error Joiner::bindStatistics() {
       if (!parameters.contains(state))
         continue;
       if (trained.contains(state))
-        return invalid("trains the running statistic '" + state +
-                       "'; list it in frozen_params of generate_artifacts()");
+        return invalidArtifacts(
+            "trains the running statistic '" + state +
+            "'; list it in frozen_params of generate_artifacts()");
       std::string &value = current[state];
       if (value.empty())
         order.push_back(state);
@@ -275,10 +278,10 @@ Error Joiner::bindStatistics() {
 
 Error Joiner::findLoss() {
   if (training.output_size() == 0 || evaluation.output_size() == 0)
-    return invalid("has no scalar output that could be the loss");
+    return invalidArtifacts("has no scalar output that could be the loss");
   artifacts.loss = training.output(0).name();
   if (evaluation.output(0).name() != artifacts.loss)
-    return invalid(
+    return invalidArtifacts(
         "gives the loss as '" + artifacts.loss +
         "', but the model for evaluation gives '" +
         evaluation.output(0).name() +
@@ -318,20 +321,21 @@ Error Joiner::checkNames() {
   for (const auto *bindings : {&artifacts.bindings, &artifacts.gradients})
     for (const TrainingStep::Binding &binding : *bindings)
       if (binding.value.empty() || !computed.contains(binding.value))
-        return invalid("gives '" + binding.state +
-                       "' the gradient or the value"
-                       " '" +
-                       binding.value + "', which no node computes");
+        return invalidArtifacts("gives '" + binding.state +
+                                "' the gradient or the value"
+                                " '" +
+                                binding.value + "', which no node computes");
   if (!computed.contains(artifacts.loss))
-    return invalid("gives the loss '" + artifacts.loss +
-                   "', which no node computes");
+    return invalidArtifacts("gives the loss '" + artifacts.loss +
+                            "', which no node computes");
   computed.clear();
   for (const onnx::NodeProto &node : evaluation.node())
     computed.insert(node.output().begin(), node.output().end());
   for (const std::string &name : {artifacts.loss, artifacts.prediction})
     if (!name.empty() && !computed.contains(name))
-      return invalid("gives '" + name +
-                     "', which no node of the model for evaluation computes");
+      return invalidArtifacts(
+          "gives '" + name +
+          "', which no node of the model for evaluation computes");
   return Error::success();
 }
 
@@ -373,7 +377,7 @@ Expected<OrtArtifacts> mpc::readOrtArtifacts(StringRef folder) {
     if (!model)
       return inFile(*prefix + name, model.takeError());
     if (!(*model)->proto.has_graph())
-      return inFile(*prefix + name, invalid("holds no graph"));
+      return inFile(*prefix + name, invalidArtifacts("holds no graph"));
     return model;
   };
   auto training = readModel(kTraining);
@@ -388,9 +392,10 @@ Expected<OrtArtifacts> mpc::readOrtArtifacts(StringRef folder) {
     return inFile(*prefix + kCheckpoint, checkpoint.takeError());
   artifacts.checkpoint = std::move(*checkpoint);
   if (artifacts.checkpoint.isNominal)
-    return inFile(*prefix + kCheckpoint,
-                  invalid("is nominal: it lists parameters without their "
-                          "values; replace it by the full checkpoint"));
+    return inFile(
+        *prefix + kCheckpoint,
+        invalidArtifacts("is nominal: it lists parameters without their "
+                         "values; replace it by the full checkpoint"));
   if (sys::fs::exists(pathOf(folder, *prefix + kOptimizer))) {
     auto optimizer = readModel(kOptimizer);
     if (!optimizer)
@@ -403,7 +408,7 @@ Expected<OrtArtifacts> mpc::readOrtArtifacts(StringRef folder) {
 
   int64_t opset = opsetOf((*training)->proto);
   if (opsetOf((*evaluation)->proto) != opset)
-    return invalid(
+    return invalidArtifacts(
         "the training and evaluation models have different opsets, " +
         Twine(opset) + " and " + Twine(opsetOf((*evaluation)->proto)) +
         "; both must come from one call of generate_artifacts()");

@@ -25,7 +25,7 @@ using namespace mpc;
 /// Maximum bytes of a name; PyTorch's have about fifty.
 static constexpr size_t kMaxNameBytes = 4096;
 
-static Error invalid(const Twine &message) {
+static Error invalidCheckpoint(const Twine &message) {
   return makeModelError(ModelError::Invalid, message);
 }
 
@@ -96,7 +96,7 @@ Error CheckpointReader::readName(const flatbuffers::String *string,
                                  const Twine &what, StringRef &name) {
   name = text(string);
   if (name.empty())
-    return invalid(what + " has no name; the checkpoint is damaged");
+    return invalidCheckpoint(what + " has no name; the checkpoint is damaged");
   if (name.size() > kMaxNameBytes)
     return makeModelError(ModelError::Limit,
                           what + " has a name of " + Twine(name.size()) +
@@ -107,8 +107,9 @@ Error CheckpointReader::readName(const flatbuffers::String *string,
                                             : nullptr;
   if (!fault)
     return Error::success();
-  return invalid("the name of " + what + " " + fault +
-                 "; rename it in the model: names are UTF-8 text without NUL");
+  return invalidCheckpoint(
+      "the name of " + what + " " + fault +
+      "; rename it in the model: names are UTF-8 text without NUL");
 }
 
 Error CheckpointReader::readUniqueName(const flatbuffers::String *string,
@@ -118,8 +119,8 @@ Error CheckpointReader::readUniqueName(const flatbuffers::String *string,
     return error;
   if (names.insert(name).second)
     return Error::success();
-  return invalid(what + " is called " + quote(name) +
-                 ", which is taken; the checkpoint is damaged");
+  return invalidCheckpoint(what + " is called " + quote(name) +
+                           ", which is taken; the checkpoint is damaged");
 }
 
 //===----------------------------------------------------------------------===//
@@ -138,10 +139,10 @@ Expected<ArrayRef<char>> CheckpointReader::readExternal(int64_t offset,
   }
   ArrayRef<char> all = externalFile->bytes();
   if (uint64_t(offset) > all.size() || size > all.size() - uint64_t(offset))
-    return invalid(" needs " + Twine(size) + " bytes from byte " +
-                   Twine(offset) + " of '" + location + "', which has " +
-                   Twine(all.size()) +
-                   "; it is truncated or belongs to another checkpoint");
+    return invalidCheckpoint(
+        " needs " + Twine(size) + " bytes from byte " + Twine(offset) +
+        " of '" + location + "', which has " + Twine(all.size()) +
+        "; it is truncated or belongs to another checkpoint");
   return all.slice(offset, size);
 }
 
@@ -152,8 +153,9 @@ Error CheckpointReader::readData(const ort::Tensor &wire, OrtTensor &tensor) {
   if (result.isNominal) {
     if (tensor.shape.empty() && rawSize == 0)
       return Error::success();
-    return invalid(" has shape or data, but the checkpoint is marked as "
-                   "nominal; the checkpoint is damaged");
+    return invalidCheckpoint(
+        " has shape or data, but the checkpoint is marked as "
+        "nominal; the checkpoint is damaged");
   }
   Expected<int64_t> count = countElements(tensor.shape);
   if (!count)
@@ -162,8 +164,9 @@ Error CheckpointReader::readData(const ort::Tensor &wire, OrtTensor &tensor) {
   int64_t offset = wire.external_data_offset();
   if (offset == -1) {
     if (rawSize != size)
-      return invalid(" has " + Twine(rawSize) +
-                     " bytes of data, but its shape needs " + Twine(size));
+      return invalidCheckpoint(" has " + Twine(rawSize) +
+                               " bytes of data, but its shape needs " +
+                               Twine(size));
     if (rawSize != 0)
       tensor.data = {
           ArrayRef<char>(reinterpret_cast<const char *>(raw->data()), rawSize),
@@ -171,13 +174,14 @@ Error CheckpointReader::readData(const ort::Tensor &wire, OrtTensor &tensor) {
     return Error::success();
   }
   if (offset < 0)
-    return invalid(" begins at byte " + Twine(offset) +
-                   " of another file; the checkpoint is damaged");
+    return invalidCheckpoint(" begins at byte " + Twine(offset) +
+                             " of another file; the checkpoint is damaged");
   if (!hasExternalData)
-    return invalid(" lies in another file, but the checkpoint is marked as "
-                   "having none; the checkpoint is damaged");
+    return invalidCheckpoint(
+        " lies in another file, but the checkpoint is marked as "
+        "having none; the checkpoint is damaged");
   if (rawSize != 0)
-    return invalid(" stores its data twice");
+    return invalidCheckpoint(" stores its data twice");
   Expected<ArrayRef<char>> bytes = readExternal(offset, size);
   if (!bytes)
     return bytes.takeError();
@@ -196,13 +200,13 @@ Error CheckpointReader::readTensor(const ort::Tensor &wire, StringRef what,
   std::string shown = (what + " " + quote(tensor.name) + whose).str();
   tensor.dataType = wire.data_type();
   if (dataTypeSize(tensor.dataType) == 0)
-    return invalid(shown + " holds " + dataTypeName(tensor.dataType) +
-                   " elements, which are not supported");
+    return invalidCheckpoint(shown + " holds " + dataTypeName(tensor.dataType) +
+                             " elements, which are not supported");
   if (const auto *dims = wire.dims()) {
     if (dims->size() > kMaxRank)
-      return invalid(shown + " has " + Twine(dims->size()) +
-                     " dimensions; at most " + Twine(kMaxRank) +
-                     " are supported");
+      return invalidCheckpoint(shown + " has " + Twine(dims->size()) +
+                               " dimensions; at most " + Twine(kMaxRank) +
+                               " are supported");
     // The verifier checks the alignment of scalars, but not of lists.
     tensor.shape.resize(dims->size());
     if (!tensor.shape.empty())
@@ -235,8 +239,9 @@ Error CheckpointReader::readState(const ort::ParameterOptimizerState &wire,
     return error;
   auto place = trainedPlaces.find(state.parameter);
   if (place == trainedPlaces.end())
-    return invalid("the optimizer has a state of " + quote(state.parameter) +
-                   ", which is not a trained parameter of this checkpoint");
+    return invalidCheckpoint(
+        "the optimizer has a state of " + quote(state.parameter) +
+        ", which is not a trained parameter of this checkpoint");
   std::string whose = " of " + quote(state.parameter);
   const OrtTensor &parameter = result.trained[place->second];
   StringSet<> names;
@@ -248,8 +253,9 @@ Error CheckpointReader::readState(const ort::ParameterOptimizerState &wire,
       return error;
     if (momentum.dataType != parameter.dataType ||
         momentum.shape != parameter.shape)
-      return invalid("optimizer state " + quote(momentum.name) + whose +
-                     " is of another type or shape than the parameter");
+      return invalidCheckpoint(
+          "optimizer state " + quote(momentum.name) + whose +
+          " is of another type or shape than the parameter");
   }
   return Error::success();
 }
@@ -262,8 +268,9 @@ Error CheckpointReader::readGroup(const ort::OptimizerGroup &wire,
   group.step = wire.step();
   group.initialLearningRate = wire.initial_learning_rate();
   if (group.step < 0)
-    return invalid("optimizer group " + quote(group.name) + " is at step " +
-                   Twine(group.step) + "; the checkpoint is damaged");
+    return invalidCheckpoint("optimizer group " + quote(group.name) +
+                             " is at step " + Twine(group.step) +
+                             "; the checkpoint is damaged");
   const auto *states = wire.optimizer_states();
   for (size_t i = 0; states && i < states->size(); ++i)
     if (Error error = readState(*states->Get(i), group.states.emplace_back()))
@@ -298,20 +305,22 @@ Error CheckpointReader::readProperties(const ort::PropertyBag &wire) {
 /// Verifies every offset and length in the file and returns the root.
 static Expected<const ort::Checkpoint *> verify(ArrayRef<char> bytes) {
   if (bytes.empty())
-    return invalid("the file is empty");
+    return invalidCheckpoint("the file is empty");
   if (bytes.size() >= FLATBUFFERS_MAX_BUFFER_SIZE)
     return makeModelError(ModelError::Limit,
                           "the file has " + Twine(bytes.size()) +
                               " bytes; a checkpoint holds less than 2 GiB "
                               "beside its external data");
   if (bytes.size() < 8 || !ort::CheckpointBufferHasIdentifier(bytes.data()))
-    return invalid("not a checkpoint of ONNX Runtime, which has 'ODTC' at byte "
-                   "4; give the file 'checkpoint' that generate_artifacts() or "
-                   "save_checkpoint() wrote");
+    return invalidCheckpoint(
+        "not a checkpoint of ONNX Runtime, which has 'ODTC' at byte "
+        "4; give the file 'checkpoint' that generate_artifacts() or "
+        "save_checkpoint() wrote");
   flatbuffers::Verifier verifier(
       reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
   if (!ort::VerifyCheckpointBuffer(verifier))
-    return invalid("the checkpoint is damaged or truncated; copy it again");
+    return invalidCheckpoint(
+        "the checkpoint is damaged or truncated; copy it again");
   return ort::GetCheckpoint(bytes.data());
 }
 
@@ -321,13 +330,15 @@ Expected<OrtCheckpoint> CheckpointReader::read(ArrayRef<char> bytes) {
     return verified.takeError();
   const ort::Checkpoint &wire = **verified;
   if (wire.version() != 1 && wire.version() != 2)
-    return invalid("the checkpoint is of version " + Twine(wire.version()) +
-                   "; 1 and 2 are known, which onnxruntime-training 1.16 to "
-                   "1.19 write");
+    return invalidCheckpoint(
+        "the checkpoint is of version " + Twine(wire.version()) +
+        "; 1 and 2 are known, which onnxruntime-training 1.16 to "
+        "1.19 write");
   const ort::ModuleState *module = wire.module_state();
   if (!module)
-    return invalid("the checkpoint has no parameters; it is damaged, or was "
-                   "saved from a model that has none");
+    return invalidCheckpoint(
+        "the checkpoint has no parameters; it is damaged, or was "
+        "saved from a model that has none");
   result.isNominal = module->is_nominal_state();
   hasExternalData = module->has_external_data();
   if (Error error = readParameters(module->requires_grad_params(), "parameter",
@@ -366,8 +377,9 @@ mpc::parseOrtCheckpoint(MemoryBufferRef buffer,
 
 Expected<OrtCheckpoint> mpc::readOrtCheckpoint(StringRef path) {
   if (sys::fs::is_directory(path))
-    return invalid("a folder, as ONNX Runtime before 1.16 wrote checkpoints; "
-                   "make the artifacts again with 1.16 or later");
+    return invalidCheckpoint(
+        "a folder, as ONNX Runtime before 1.16 wrote checkpoints; "
+        "make the artifacts again with 1.16 or later");
   Expected<std::shared_ptr<FileMapping>> file = FileMapping::open(path);
   if (!file)
     return file.takeError();

@@ -22,7 +22,8 @@ std::string manifest_text(const std::vector<FileRecord>& records) {
 // It has a dozen; one of a newer format may have more.
 static constexpr size_t kMaxManifestValues = 1024;
 
-static mpc_status_t damaged(const std::string& path, const char* what) {
+static mpc_status_t damaged_manifest(const std::string& path,
+                                     const char* what) {
   return mpc_status_make(MPC_DAMAGED, "'%s' is damaged: %s", path.c_str(),
                          what);
 }
@@ -32,11 +33,11 @@ mpc_status_t parse_manifest(const std::string& path, const char* data,
   Json json;
   std::string error;
   if (!Json::parse(data, size, kMaxManifestValues, &json, &error))
-    return damaged(path, error.c_str());
+    return damaged_manifest(path, error.c_str());
   uint64_t format = 0;
   const Json* number = json.find("format");
   if (!number || !number->to_unsigned(&format))
-    return damaged(path, "it has no format number");
+    return damaged_manifest(path, "it has no format number");
   const Json* files = json.find("files");
   std::vector<FileRecord> records;
   for (const char* name : {kModelFile, kOptimizerFile, kStateFile}) {
@@ -53,7 +54,7 @@ mpc_status_t parse_manifest(const std::string& path, const char* data,
   }
   if (manifest_text(records) == std::string(data, size)) {
     if (records.size() != 3)
-      return damaged(path, "it does not list every file");
+      return damaged_manifest(path, "it does not list every file");
     *out_records = std::move(records);
     return nullptr;
   }
@@ -62,7 +63,7 @@ mpc_status_t parse_manifest(const std::string& path, const char* data,
                            "'%s' has a newer checkpoint format than this "
                            "runtime reads",
                            path.c_str());
-  return damaged(path, "it was modified after it was written");
+  return damaged_manifest(path, "it was modified after it was written");
 }
 
 }  // namespace mpc::runtime

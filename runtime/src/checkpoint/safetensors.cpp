@@ -41,7 +41,8 @@ bool find_type(const Json* name, mpc_dtype_t* dtype) {
   return false;
 }
 
-mpc_status_t damaged(const std::string& path, const std::string& what) {
+mpc_status_t damaged_safetensors(const std::string& path,
+                                 const std::string& what) {
   return mpc_status_make(MPC_DAMAGED, "'%s' is damaged: %s", path.c_str(),
                          what.c_str());
 }
@@ -135,10 +136,11 @@ mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
                                uint64_t size,
                                std::vector<StoredTensor>* out_tensors) {
   uint64_t begin = safetensors_header_size(data, size);
-  if (begin == 0) return damaged(path, "its header size is invalid");
+  if (begin == 0)
+    return damaged_safetensors(path, "its header size is invalid");
   auto* header = reinterpret_cast<const char*>(data + 8);
   if (begin == 8 || *header != '{')
-    return damaged(path, "its header is not an object");
+    return damaged_safetensors(path, "its header is not an object");
 
   std::vector<StoredTensor> tensors;
   std::string wrong, error;
@@ -154,16 +156,18 @@ mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
     return true;
   };
   if (!Json::parse_members(header, begin - 8, kMaxTensorValues, visit, &error))
-    return damaged(path, wrong.empty() ? "its header: " + error : wrong);
+    return damaged_safetensors(path,
+                               wrong.empty() ? "its header: " + error : wrong);
   auto by_name = [](const StoredTensor& a, const StoredTensor& b) {
     return a.name < b.name;
   };
   if (!covers_all(&tensors, begin, size))
-    return damaged(path, "its tensors overlap or leave bytes over");
+    return damaged_safetensors(path, "its tensors overlap or leave bytes over");
   std::sort(tensors.begin(), tensors.end(), by_name);
   for (size_t i = 1; i < tensors.size(); ++i)
     if (tensors[i].name == tensors[i - 1].name)
-      return damaged(path, "tensor '" + tensors[i].name + "' occurs twice");
+      return damaged_safetensors(
+          path, "tensor '" + tensors[i].name + "' occurs twice");
   *out_tensors = std::move(tensors);
   return nullptr;
 }

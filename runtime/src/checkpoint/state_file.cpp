@@ -128,7 +128,8 @@ mpc_status_t state_text(const mpc_session_t& session, std::string* out_text) {
 
 namespace {
 
-mpc_status_t damaged(const std::string& path, const std::string& what) {
+mpc_status_t damaged_state_file(const std::string& path,
+                                const std::string& what) {
   return mpc_status_make(MPC_DAMAGED, "'%s' is damaged: %s", path.c_str(),
                          what.c_str());
 }
@@ -219,28 +220,30 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
   Json json;
   std::string error;
   if (!Json::parse(data, size, kMaxStateValues + kMaxProperties, &json, &error))
-    return damaged(path, error);
+    return damaged_state_file(path, error);
   StateFile state;
   if (!parse_progress(json, &state.progress))
-    return damaged(path, "it does not record the position of training");
+    return damaged_state_file(path,
+                              "it does not record the position of training");
   const Json* control = json.find("control");
   const Json* named = json.find("properties");
   if (!control || control->kind != Json::Kind::kObject || !named ||
       named->kind != Json::Kind::kObject)
-    return damaged(path, "it lacks control states or properties");
+    return damaged_state_file(path, "it lacks control states or properties");
   for (const auto& [name, value] : named->members) {
     // What set_property takes; it ends at the first NUL.
     if (value.kind != Json::Kind::kString ||
         name.find('\0') != std::string::npos ||
         value.text.find('\0') != std::string::npos)
-      return damaged(path, "a property is not a string");
+      return damaged_state_file(path, "a property is not a string");
     state.properties[name] = value.text;
   }
   for (const auto& [name, value] : control->members)
     if (!parse_control(value, &state.control[name]))
-      return damaged(path, "'" + name + "' has no value");
+      return damaged_state_file(path, "'" + name + "' has no value");
   if (!is_right_step(json, state))
-    return damaged(path, "its step differs from the program's counter");
+    return damaged_state_file(path,
+                              "its step differs from the program's counter");
   *out_state = std::move(state);
   return nullptr;
 }

@@ -130,7 +130,7 @@ bool is_number(const schema::State& state, schema::DType dtype) {
          (dtype == schema::DType::None ? is_float : state.dtype() == dtype);
 }
 
-mpc_status_t damaged(const std::string& where, const char* what) {
+mpc_status_t damaged_role(const std::string& where, const char* what) {
   return mpc_status_make(MPC_DAMAGED, "the package is inconsistent: %s: %s",
                          where.c_str(), what);
 }
@@ -147,16 +147,16 @@ mpc_status_t check_role(const schema::Program& root,
   const std::string where = "state '" + state.name()->str() + "'";
   const auto& list = *root.states();
   if (state.role() > StateRole::MAX)
-    return damaged(where, "its role is unknown");
+    return damaged_role(where, "its role is unknown");
   if (state.role() != StateRole::None && kind_of(state.role()) != state.kind())
-    return damaged(where, "its role does not match its kind");
+    return damaged_role(where, "its role does not match its kind");
   if (state.of() < -1 ||
       (state.of() >= 0 && static_cast<uint32_t>(state.of()) >= list.size()))
-    return damaged(where, "it belongs to no state");
+    return damaged_role(where, "it belongs to no state");
   if (is_pending(state.role()) &&
       (state.of() < 0 ||
        !have_same_type(state, *list.Get(static_cast<uint32_t>(state.of())))))
-    return damaged(where, "it is pending for no state of its type");
+    return damaged_role(where, "it is pending for no state of its type");
   return nullptr;
 }
 
@@ -177,14 +177,15 @@ mpc_status_t check_state_roles(const schema::Program& root) {
     if (!state) continue;
     const std::string where = "state '" + state->name()->str() + "'";
     if (!is_number(*state, number.dtype))
-      return damaged(where, "has the wrong type");
+      return damaged_role(where, "has the wrong type");
     for (const schema::State* other : *root.states())
       if (other != state && role_of(*other) == number.role)
-        return damaged(where, "is there twice");
+        return damaged_role(where, "is there twice");
   }
   if (root.loss_scaling() && (!number_of(StateRole::LossScale) ||
                               !number_of(StateRole::LossScaleStreak)))
-    return damaged("states", "the loss is scaled, but its scale is missing");
+    return damaged_role("states",
+                        "the loss is scaled, but its scale is missing");
   return nullptr;
 }
 
@@ -194,11 +195,11 @@ mpc_status_t check_entry_roles(const schema::Variant& variant) {
     const schema::Entry& entry = *entries.Get(i);
     const std::string where = "entry '" + entry.name()->str() + "'";
     if (entry.role() > EntryRole::MAX)
-      return damaged(where, "its role is unknown");
+      return damaged_role(where, "its role is unknown");
     const EntryRole role = role_of(entry);
     if (role != EntryRole::None &&
         find_entry(variant, role) != static_cast<int>(i))
-      return damaged(where, "another has its role");
+      return damaged_role(where, "another has its role");
   }
   return nullptr;
 }

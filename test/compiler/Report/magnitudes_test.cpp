@@ -11,7 +11,7 @@ using mpc::Terms;
 
 namespace {
 
-constexpr float kInf = INFINITY;
+constexpr float kInfinity = INFINITY;
 constexpr double kUnitOfF32 = 0x1p-24, kUnitOfF64 = 0x1p-53;
 
 /// A function, line by line, and what each line gives.
@@ -73,8 +73,8 @@ TEST(Magnitudes, SumsOfManyElements) {
 
 TEST(Magnitudes, OfWhatIsFinite) {
   Graph graph;
-  int64_t x = graph.add(Terms::Other, {kInf, 3, 4}, {});
-  int64_t sum = graph.add(Terms::Summed, {kInf}, {x});
+  int64_t x = graph.add(Terms::Other, {kInfinity, 3, 4}, {});
+  int64_t sum = graph.add(Terms::Summed, {kInfinity}, {x});
   EXPECT_EQ(graph.leastNorms()[sum], 5.0 / 16);
 }
 

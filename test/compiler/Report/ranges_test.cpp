@@ -10,7 +10,7 @@ using namespace mpc::report;
 
 namespace {
 
-constexpr const char *kReport = R"({
+constexpr const char *kRangesReport = R"({
   "version": 1, "model": "net.onnx", "precision": "bf16",
   "functions": [{"name": "step", "ops": [
     {"op": "train.reshape", "node": "flat", "dtype": "f32"},
@@ -71,7 +71,7 @@ std::string match(const Report &report, const std::string &json) {
 // By node and op; views have none, nor what precision adds; of two norms with
 // two results each the first two are of the first.
 TEST(Ranges, FindsResultsInOrder) {
-  EXPECT_EQ(match(reportOf(kReport), kProfile),
+  EXPECT_EQ(match(reportOf(kRangesReport), kProfile),
             "; ; ; 7.500000e+00 ; 8.000000e+00 ; 1.000000e+00 2.000000e+00 ; "
             "3.000000e+00 4.000000e+00 ; 5.000000e+00 ; ");
 }
@@ -79,13 +79,13 @@ TEST(Ranges, FindsResultsInOrder) {
 // Results that cannot be told apart belong to no op; a note counts them.
 TEST(Ranges, SaysWhatItDoesNotKnow) {
   std::string odd = replaced(kProfile, "\"ln#3\"", "\"other\"");
-  EXPECT_EQ(match(reportOf(kReport), odd),
+  EXPECT_EQ(match(reportOf(kRangesReport), odd),
             "; ; ; 7.500000e+00 ; 8.000000e+00 ; ; ; 5.000000e+00 ; 2 of 5 "
             "tensors of the forward pass, such as 'ln'");
 }
 
 TEST(Ranges, RefusesOtherModels) {
-  Report report = reportOf(kReport);
+  Report report = reportOf(kRangesReport);
   const std::string end =
       "; record one for this model (mpc compile option 'precision'=fp32 option "
       "'observe'=profile, mpc profile)";
@@ -104,7 +104,7 @@ TEST(Ranges, RefusesOtherModels) {
 }
 
 TEST(Ranges, RefusesWhatIsNoProfile) {
-  Report report = reportOf(kReport);
+  Report report = reportOf(kRangesReport);
   EXPECT_EQ(match(report, std::string(1000000, '[')),
             "profile 'p.json' is nested too deeply");
   EXPECT_EQ(match(report, "x"), "profile 'p.json' is not JSON");
@@ -117,7 +117,7 @@ TEST(Ranges, RefusesWhatIsNoProfile) {
 
 // Histograms without what is empty at both ends.
 TEST(Ranges, StandInThePage) {
-  Report report = reportOf(kReport);
+  Report report = reportOf(kRangesReport);
   Profile profile = llvm::cantFail(Profile::parse(kProfile, "dir/p.json"));
   Ranges ranges = llvm::cantFail(Ranges::match(report, profile));
   std::string page = htmlPage(report, &ranges);
@@ -131,21 +131,22 @@ TEST(Ranges, StandInThePage) {
 }
 
 /// All values in a value, itself first.
-void collect(llvm::json::Value &value, std::vector<llvm::json::Value *> &all) {
+void collectValues(llvm::json::Value &value,
+                   std::vector<llvm::json::Value *> &all) {
   all.push_back(&value);
   if (llvm::json::Object *object = value.getAsObject())
     for (auto &entry : *object)
-      collect(entry.second, all);
+      collectValues(entry.second, all);
   if (llvm::json::Array *array = value.getAsArray())
     for (llvm::json::Value &entry : *array)
-      collect(entry, all);
+      collectValues(entry, all);
 }
 
 TEST(Ranges, SurviveWhateverStandsAnywhere) {
-  Report report = reportOf(kReport);
+  Report report = reportOf(kRangesReport);
   llvm::json::Value whole = llvm::cantFail(llvm::json::parse(kProfile));
   std::vector<llvm::json::Value *> places;
-  collect(whole, places);
+  collectValues(whole, places);
   size_t understood = 0;
   for (size_t place = 0; place < places.size(); ++place)
     for (const llvm::json::Value &value : std::vector<llvm::json::Value>{
@@ -153,7 +154,7 @@ TEST(Ranges, SurviveWhateverStandsAnywhere) {
              llvm::json::Array{nullptr}, llvm::json::Object{{"op", 0}}}) {
       llvm::json::Value copy = whole;
       std::vector<llvm::json::Value *> values;
-      collect(copy, values);
+      collectValues(copy, values);
       *values[place] = value;
       std::string text;
       llvm::raw_string_ostream(text) << copy;

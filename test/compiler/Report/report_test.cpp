@@ -14,7 +14,7 @@ using namespace mpc::report;
 
 namespace {
 
-constexpr const char *kReport = R"({
+constexpr const char *kProfiledReport = R"({
   "version": 1, "model": "mlp.onnx", "precision": "bf16",
   "functions": [
     {"name": "step", "ops": [
@@ -48,7 +48,7 @@ std::string render(llvm::StringRef json, llvm::StringRef function = {},
 }
 
 TEST(Report, AlignsColumns) {
-  EXPECT_EQ(render(kReport, "step"), R"(step
+  EXPECT_EQ(render(kProfiledReport, "step"), R"(step
   op            node        class        dtype        sums  casts in/out  rule         reason
   train.matmul  fc1 (Gemm)  low          bf16 -> f32  f32           1/12  class        a product
   train.relu                transparent  bf16         -              0/0  minimum cut  exact
@@ -58,7 +58,7 @@ step: 97.0 % of 2.1 kFLOP and 50.0 % of 1.2 kB in 16 bit, 2 casts, 0 of weights
 }
 
 TEST(Report, EndsWithTheTotals) {
-  std::string text = render(kReport);
+  std::string text = render(kProfiledReport);
   EXPECT_NE(text.find("predict\n"), std::string::npos);
   EXPECT_NE(text.find("all functions: 50.0 % of 3.0 GFLOP and 0.0 % of 999 B "
                       "in 16 bit, 3 casts, 1 of weights\n"),
@@ -133,7 +133,7 @@ TEST(Report, RefusesWhatIsNoReport) {
             "versions up to 1");
   EXPECT_EQ(render(R"({"functions": [], "devices": 1})"),
             "error: the precision report has devices that are not a list");
-  EXPECT_EQ(render(kReport, "apply"),
+  EXPECT_EQ(render(kProfiledReport, "apply"),
             "error: the precision report has no function 'apply'; nearest are "
             "'step' and 'predict'");
 }
@@ -211,7 +211,7 @@ TEST(Report, CompletesOps) {
 
 // Wherever a report is cut off, the answer is an error.
 TEST(Report, SurvivesTruncation) {
-  llvm::StringRef whole = kReport;
+  llvm::StringRef whole = kProfiledReport;
   for (size_t length = 0; length < whole.size(); ++length)
     EXPECT_EQ(render(whole.take_front(length)).rfind("error: ", 0), 0u)
         << length;

@@ -35,7 +35,7 @@ using namespace mpc::tool;
 
 namespace {
 
-struct Options {
+struct BisectCommand {
   std::string model, data, output, metric = "loss";
   double tolerance = 0.01;
   uint64_t steps = 20, seed = 0;
@@ -57,7 +57,7 @@ static std::vector<PrecisionRule> rulesFor(const Names &kept) {
 /// Trains the model with some ops in f32, and compares with f32 throughout.
 class Bisection {
 public:
-  explicit Bisection(const Options &options)
+  explicit Bisection(const BisectCommand &options)
       : options(options), asked(options.arguments.toOptions(options.model)) {
     if (!mpc::precisionOf(asked.precision).isMixed())
       throw Failure(Usage,
@@ -191,7 +191,7 @@ private:
     return names;
   }
 
-  const Options &options;
+  const BisectCommand &options;
   const mpc::CompileOptions asked;
   ScratchFolder scratch;
   StopOnSignal signals;
@@ -203,7 +203,7 @@ private:
 } // namespace
 
 /// "2 ops of 30 must stay f32: 'fc1' and 'fc2'".
-static std::string describe(const Options &options, const Names &kept,
+static std::string describe(const BisectCommand &options, const Names &kept,
                             size_t rounded) {
   if (kept.empty())
     return format("no op has to stay f32 for the %s to be within %g",
@@ -216,7 +216,7 @@ static std::string describe(const Options &options, const Names &kept,
                 joinWords(quoted).c_str());
 }
 
-static int run(const Options &options) {
+static int runBisect(const BisectCommand &options) {
   std::string place;
   if (!options.output.empty())
     place = findPlace(options.output, {{"the model", options.model},
@@ -251,7 +251,7 @@ static int run(const Options &options) {
 }
 
 Action mpc::tool::addDebug(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<BisectCommand>();
   CLI::App *debug =
       app.add_subcommand("debug", "Diagnose the effect of 16-bit precision");
   debug->require_subcommand(1);
@@ -288,5 +288,5 @@ Action mpc::tool::addDebug(CLI::App &app) {
   options->arguments.addTo(*bisect);
   options->session.addTo(*bisect);
   bisect->add_flag("--json", options->json, "Print one JSON object");
-  return [options] { return run(*options); };
+  return [options] { return runBisect(*options); };
 }

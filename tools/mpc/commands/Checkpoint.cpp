@@ -20,7 +20,7 @@ using namespace mpc::tool;
 using Json = nlohmann::ordered_json;
 
 namespace {
-struct Options {
+struct CheckpointCommand {
   std::string path;
   uint64_t keep = 3;
   bool json = false;
@@ -70,7 +70,7 @@ static void print(const std::vector<CheckpointInfo> &checkpoints, bool json,
 
 /// Checksums of everything at `path`, one checkpoint or a folder of some, and
 /// whether the weights are numbers.
-static int verify(const Options &options) {
+static int verify(const CheckpointCommand &options) {
   std::vector<CheckpointInfo> checkpoints;
   if (isCheckpoint(options.path))
     checkpoints.push_back(verifyCheckpoint(options.path));
@@ -90,7 +90,7 @@ static int verify(const Options &options) {
 }
 
 /// Looks whether all files are there, not into them.
-static int list(const Options &options) {
+static int list(const CheckpointCommand &options) {
   std::vector<CheckpointInfo> checkpoints;
   if (isCheckpoint(options.path))
     checkpoints.push_back(glanceAtCheckpoint(options.path));
@@ -102,7 +102,7 @@ static int list(const Options &options) {
   return Ok;
 }
 
-static int prune(const Options &options) {
+static int prune(const CheckpointCommand &options) {
   if (isCheckpoint(options.path))
     throw Failure(Usage, "'" + options.path +
                              "' is a checkpoint, not a folder of checkpoints");
@@ -124,7 +124,7 @@ static int prune(const Options &options) {
 }
 
 Action mpc::tool::addCheckpoint(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CheckpointCommand>();
   CLI::App *checkpoint =
       app.add_subcommand("checkpoint", "List, verify or prune checkpoints");
   checkpoint->require_subcommand(1);

@@ -27,7 +27,7 @@
 using namespace mpc::tool;
 
 namespace {
-struct Options {
+struct CompareCommand {
   std::string model, data, against = "fp32", html;
   CompareTolerances tolerances;
   Comparison::Settings settings;
@@ -51,7 +51,7 @@ static mpc::CompileOptions referenceOf(mpc::CompileOptions options,
 }
 
 /// Where the page goes, "" for nowhere.
-static std::string findPage(const Options &options) {
+static std::string findPage(const CompareCommand &options) {
   if (options.html.empty())
     return "";
   std::vector<InputFile> inputs = {{"the model", options.model},
@@ -61,7 +61,7 @@ static std::string findPage(const Options &options) {
   return findPlace(options.html, inputs);
 }
 
-static int run(Options &options) {
+static int runCompare(CompareCommand &options) {
   refusePackage(options.model);
   mpc::CompileOptions asked = options.arguments.toOptions(options.model);
   if (mpc::precisionOf(asked.precision).wide == mpc::Format::F64)
@@ -123,7 +123,7 @@ static void addTolerances(CLI::App &compare, CompareTolerances &tolerances) {
 }
 
 Action mpc::tool::addCompare(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompareCommand>();
   CLI::App *compare = app.add_subcommand(
       "compare", "Train in two precisions and report where they diverge");
   compare
@@ -165,5 +165,5 @@ Action mpc::tool::addCompare(CLI::App &app) {
   options->settings.session.addTo(*compare);
   compare->add_flag("--json", options->json, "Print one JSON object");
   options->arguments.addHiddenTo(*compare);
-  return [options] { return run(*options); };
+  return [options] { return runCompare(*options); };
 }

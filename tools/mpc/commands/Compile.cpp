@@ -27,14 +27,15 @@
 using namespace mpc::tool;
 
 namespace {
-struct Options {
+struct CompileCommand {
   std::string model, output, data, dumpStages, stopAfter;
   bool json = false, printPolicy = false;
   CompileArguments arguments;
 };
 } // namespace
 
-static void print(const Options &options, const mpc::CompileOptions &compiled,
+static void print(const CompileCommand &options,
+                  const mpc::CompileOptions &compiled,
                   const mpc::CompileResult &result, double seconds) {
   if (options.json) {
     nlohmann::ordered_json json;
@@ -166,7 +167,7 @@ static void checkData(const std::string &path, const std::string &package,
   }
 }
 
-static int run(const Options &options) {
+static int runCompile(const CompileCommand &options) {
   refusePackage(options.model);
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
   if (options.printPolicy) {
@@ -212,7 +213,7 @@ static int run(const Options &options) {
 }
 
 Action mpc::tool::addCompile(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<CompileCommand>();
   CLI::App *compile = app.add_subcommand(
       "compile", "Compile an ONNX model into a training program");
   compile
@@ -248,5 +249,5 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->group("More precision options");
   compile->add_flag("--json", options->json, "Print one JSON object")
       ->group("Output");
-  return [options] { return run(*options); };
+  return [options] { return runCompile(*options); };
 }

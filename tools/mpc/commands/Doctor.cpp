@@ -147,7 +147,7 @@ static Json examine() {
 // Printing
 //===----------------------------------------------------------------------===//
 
-static void print(const Json &json) {
+static void printMachine(const Json &json) {
   auto line = [](const std::string &name, const std::string &value) {
     std::printf("%-14s %s\n", name.c_str(), value.c_str());
   };
@@ -197,7 +197,7 @@ Action mpc::tool::addDoctor(CLI::App &app) {
     if (options->json)
       sayJson(findings, 2);
     else
-      print(findings);
+      printMachine(findings);
     return Ok;
   };
 }

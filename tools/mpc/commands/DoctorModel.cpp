@@ -21,7 +21,7 @@ using mpc::ModelSurvey;
 using Json = nlohmann::ordered_json;
 
 namespace {
-struct Options {
+struct DoctorModelCommand {
   std::string model;
   CompileArguments arguments;
 };
@@ -157,7 +157,7 @@ static void print(const std::string &model, const Examination &found) {
 // Command
 //===----------------------------------------------------------------------===//
 
-static int run(const Options &options, bool json) {
+static int runDoctorModel(const DoctorModelCommand &options, bool json) {
   refusePackage(options.model);
   Examination found =
       mpc::examineModel(options.arguments.toOptions(options.model));
@@ -176,7 +176,7 @@ static int run(const Options &options, bool json) {
 }
 
 Action mpc::tool::addModelDoctor(CLI::App &app, Action machine) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<DoctorModelCommand>();
   CLI::App *doctor = app.get_subcommand("doctor");
   doctor->description("Report what this machine supports, or what prevents a "
                       "model from being trained");
@@ -194,6 +194,6 @@ Action mpc::tool::addModelDoctor(CLI::App &app, Action machine) {
         throw Failure(Usage, given + " requires a model");
       return machine();
     }
-    return run(*options, doctor->count("--json") > 0);
+    return runDoctorModel(*options, doctor->count("--json") > 0);
   };
 }

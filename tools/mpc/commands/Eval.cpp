@@ -13,7 +13,7 @@
 using namespace mpc::tool;
 
 namespace {
-struct Options {
+struct EvalCommand {
   std::string package, data, checkpoint;
   bool json = false;
   SessionSettings session;
@@ -21,7 +21,7 @@ struct Options {
 };
 } // namespace
 
-static int run(const Options &options) {
+static int runEval(const EvalCommand &options) {
   Program program(options.package);
   requireEvaluate(program);
   Dataset data(options.data, program.inputs("evaluate"));
@@ -41,7 +41,7 @@ static int run(const Options &options) {
 }
 
 Action mpc::tool::addEval(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<EvalCommand>();
   CLI::App *eval =
       app.add_subcommand("eval", "Evaluate loss and accuracy on data");
   eval->add_option("package", options->package, "Compiled model (.mpc)")
@@ -56,5 +56,5 @@ Action mpc::tool::addEval(CLI::App &app) {
   options->weights.addTo(*eval);
   options->session.addTo(*eval);
   eval->add_flag("--json", options->json, "Print one JSON object");
-  return [options] { return run(*options); };
+  return [options] { return runEval(*options); };
 }

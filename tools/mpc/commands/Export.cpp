@@ -30,7 +30,7 @@ using namespace mpc::tool;
 using mpc::runtime::role_of;
 
 namespace {
-struct Options {
+struct ExportCommand {
   std::string package, checkpoint, model, output;
   bool json = false, training = false;
   WeightsChoice weights;
@@ -43,7 +43,8 @@ using Counters = std::map<std::string, int64_t>;
 
 /// The ONNX file the package was compiled from: as the user says, or where it
 /// was then, or beside the package, or here.
-static std::string findModel(const Options &options, const Package &package) {
+static std::string findModel(const ExportCommand &options,
+                             const Package &package) {
   if (!options.model.empty())
     return options.model;
   namespace fs = std::filesystem;
@@ -141,7 +142,7 @@ static Values readValues(const Program &program, const Session &session,
 }
 
 /// Where the model goes. Large ones have a second file beside it.
-static std::string findOutput(const Options &options,
+static std::string findOutput(const ExportCommand &options,
                               const std::string &model) {
   std::vector<InputFile> inputs = {{"the package", options.package},
                                    {"the model", model}};
@@ -255,7 +256,7 @@ static void checkTraining(const Program &program) {
            "one batch");
 }
 
-static int run(const Options &options) {
+static int runExport(const ExportCommand &options) {
   Package package(options.package);
   std::string model = findModel(options, package);
   std::string place = findOutput(options, model);
@@ -303,7 +304,7 @@ static int run(const Options &options) {
 }
 
 Action mpc::tool::addExport(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ExportCommand>();
   CLI::App *command = app.add_subcommand(
       "export", "Write trained weights back into the ONNX model");
   command->add_option("package", options->package, "Compiled model (.mpc)")
@@ -325,5 +326,5 @@ Action mpc::tool::addExport(CLI::App &app) {
   command->add_flag("--training", options->training,
                     "Also write the training step (training_info)");
   command->add_flag("--json", options->json, "Print one JSON object");
-  return [options] { return run(*options); };
+  return [options] { return runExport(*options); };
 }

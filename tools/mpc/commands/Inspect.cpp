@@ -24,7 +24,7 @@ using namespace mpc::tool;
 using Json = nlohmann::ordered_json;
 
 namespace {
-struct Options {
+struct InspectCommand {
   std::string package, ptx;
   bool json = false, instructions = false;
 };
@@ -225,7 +225,7 @@ static Json describe(const mpc::program::Program &root,
   return json;
 }
 
-static Json describe(const Package &package, const Options &options) {
+static Json describe(const Package &package, const InspectCommand &options) {
   const mpc::program::Program &root = package.root();
   Json json;
   json["package"] = options.package;
@@ -330,7 +330,7 @@ static void printStates(const Json &states) {
   }
 }
 
-static void print(const Json &json) {
+static void printPackage(const Json &json) {
   auto bytes = [](const Json &number) {
     return formatBytes(number.get<uint64_t>());
   };
@@ -396,7 +396,7 @@ static int printPtx(const Package &package, const std::string &architecture) {
                            (others.empty() ? "" : ", only for " + others));
 }
 
-static int run(const Options &options) {
+static int runInspect(const InspectCommand &options) {
   Package package(options.package);
   if (!options.ptx.empty())
     return printPtx(package, options.ptx);
@@ -404,12 +404,12 @@ static int run(const Options &options) {
   if (options.json)
     sayJson(json, 2);
   else
-    print(json);
+    printPackage(json);
   return Ok;
 }
 
 Action mpc::tool::addInspect(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<InspectCommand>();
   CLI::App *inspect = app.add_subcommand(
       "inspect", "Show what a package contains, without executing it");
   inspect->add_option("package", options->package, "Compiled model (.mpc)")
@@ -422,5 +422,5 @@ Action mpc::tool::addInspect(CLI::App &app) {
                    "Print the PTX for an architecture, such as sm_80")
       ->option_text("ARCH");
   inspect->add_flag("--json", options->json, "Print one JSON object");
-  return [options] { return run(*options); };
+  return [options] { return runInspect(*options); };
 }

@@ -20,7 +20,7 @@
 using namespace mpc::tool;
 
 namespace {
-struct Options {
+struct PredictCommand {
   std::string package, data, output, checkpoint;
   bool json = false;
   SessionSettings session;
@@ -47,7 +47,7 @@ static Predictions predict(Session &session, const Program &program,
   return predictions;
 }
 
-static void print(const Options &options, const mpc::npz::Arrays &arrays,
+static void print(const PredictCommand &options, const mpc::npz::Arrays &arrays,
                   uint64_t samples) {
   if (!options.json) {
     std::string shapes;
@@ -75,7 +75,7 @@ static void requireNpz(const std::string &output) {
                              extension + "; choose a name that ends in .npz");
 }
 
-static int run(const Options &options) {
+static int runPredict(const PredictCommand &options) {
   std::string place =
       findPlace(options.output,
                 {{"the package", options.package}, {"the data", options.data}});
@@ -104,7 +104,7 @@ static int run(const Options &options) {
 }
 
 Action mpc::tool::addPredict(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<PredictCommand>();
   CLI::App *predict =
       app.add_subcommand("predict", "Write the model's outputs for given data");
   predict->add_option("package", options->package, "Compiled model (.mpc)")
@@ -125,5 +125,5 @@ Action mpc::tool::addPredict(CLI::App &app) {
   options->weights.addTo(*predict);
   options->session.addTo(*predict);
   predict->add_flag("--json", options->json, "Print one JSON object");
-  return [options] { return run(*options); };
+  return [options] { return runPredict(*options); };
 }

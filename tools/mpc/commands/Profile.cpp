@@ -55,7 +55,7 @@ static_assert(roundsToProfiledFormats(),
 
 namespace {
 
-struct Options {
+struct ProfileCommand {
   std::string package, data, output, checkpoint;
   uint64_t steps = 20, seed = 0;
   SessionSettings session;
@@ -199,7 +199,7 @@ private:
 
 } // namespace
 
-static int run(const Options &options) {
+static int runProfile(const ProfileCommand &options) {
   std::string place =
       findPlace(options.output,
                 {{"the package", options.package}, {"the data", options.data}});
@@ -242,7 +242,7 @@ static int run(const Options &options) {
 }
 
 Action mpc::tool::addProfile(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ProfileCommand>();
   CLI::App *profile = app.add_subcommand(
       "profile", "Record the value ranges of all tensors during training");
   profile
@@ -269,5 +269,5 @@ Action mpc::tool::addProfile(CLI::App &app) {
       ->option_text("N")
       ->check(Whole(0));
   options->session.addTo(*profile);
-  return [options] { return run(*options); };
+  return [options] { return runProfile(*options); };
 }

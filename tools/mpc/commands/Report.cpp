@@ -36,7 +36,7 @@ using namespace mpc::tool;
 using mpc::report::Selection;
 
 namespace {
-struct Options {
+struct ReportCommand {
   std::string path, other;
   Selection selection;
   std::string only, explain, html, annotate, device;
@@ -71,7 +71,8 @@ static bool isJson(const std::string &path) {
 
 /// The report in a package or a file, or that of a model compiled without
 /// writing anything; of a device that has one of its own, that.
-static std::string findReport(const std::string &path, const Options &options) {
+static std::string findReport(const std::string &path,
+                              const ReportCommand &options) {
   if (isJson(path))
     return readReport(path);
   if (std::filesystem::path(path).extension() == ".mpc") {
@@ -117,7 +118,7 @@ static size_t outputColumns(size_t otherwise) {
 
 static llvm::Error print(llvm::raw_ostream &os,
                          const mpc::report::Report &report,
-                         const Options &options) {
+                         const ReportCommand &options) {
   Selection selection = options.selection;
   selection.kind = kindOf(options.only);
   selection.canChooseDevice = !isJson(options.path);
@@ -156,7 +157,7 @@ static void refuseProfile(const std::string &path) {
 }
 
 static mpc::report::Report read(const std::string &path,
-                                const Options &options) {
+                                const ReportCommand &options) {
   llvm::Expected<mpc::report::Report> report =
       mpc::report::read(findReport(path, options));
   if (!report) {
@@ -189,13 +190,13 @@ static std::vector<std::string> sharedOthers(const mpc::report::Report &before,
 
 /// Returns 1 if the reports differ, as `diff` does: with one --device those of
 /// this, else of all that both have.
-static int compare(const Options &options) {
+static int compare(const ReportCommand &options) {
   mpc::report::Report before = read(options.path, options),
                       after = read(options.other, options);
   mpc::report::Difference difference = mpc::report::compare(before, after);
   if (options.device.empty())
     for (const std::string &name : sharedOthers(before, after)) {
-      Options ofDevice = options;
+      ReportCommand ofDevice = options;
       ofDevice.device = name;
       difference.append(mpc::report::compare(read(options.path, ofDevice),
                                              read(options.other, ofDevice)),
@@ -217,7 +218,7 @@ static int compare(const Options &options) {
 
 /// Where a file made of the report goes.
 static std::string findPlaceOf(const std::string &output,
-                               const Options &options) {
+                               const ReportCommand &options) {
   std::vector<InputFile> inputs = {{"what is reported on,", options.path}};
   if (!options.arguments.profile().empty())
     inputs.push_back({"the profile", options.arguments.profile()});
@@ -229,7 +230,7 @@ static std::string findPlaceOf(const std::string &output,
 
 /// Returns how many nodes of the model have notes.
 static size_t annotate(const mpc::report::Report &report,
-                       const Options &options, const std::string &place) {
+                       const ReportCommand &options, const std::string &place) {
   mpc::Annotations annotations;
   annotations.model = notesOfModel(report);
   annotations.nodes = notesOfNodes(report);
@@ -269,7 +270,7 @@ static std::optional<mpc::Profile> readProfile(const std::string &path) {
 
 /// Writes the files that were asked for; where they go is settled before the
 /// model is compiled.
-static int write(const Options &options) {
+static int write(const ReportCommand &options) {
   std::string page, model;
   if (!options.html.empty())
     page = findPlaceOf(options.html, options);
@@ -301,7 +302,7 @@ static int write(const Options &options) {
 // The command line
 //===----------------------------------------------------------------------===//
 
-static void checkUsage(const Options &options) {
+static void checkUsage(const ReportCommand &options) {
   std::string given = options.arguments.firstGiven();
   bool isCompiled = isModelFile(options.path) ||
                     (!options.other.empty() && isModelFile(options.other));
@@ -322,7 +323,7 @@ static void checkUsage(const Options &options) {
                              options.path + "' is not one");
 }
 
-static int run(const Options &options) {
+static int runReport(const ReportCommand &options) {
   checkUsage(options);
   if (options.diff)
     return compare(options);
@@ -340,7 +341,7 @@ static int run(const Options &options) {
 }
 
 /// What is shown instead of the summary, and what goes with what.
-static void addViews(CLI::App &report, Options &options) {
+static void addViews(CLI::App &report, ReportCommand &options) {
   CLI::Option *function =
       report
           .add_option("--function", options.selection.function,
@@ -394,7 +395,7 @@ static void addViews(CLI::App &report, Options &options) {
 }
 
 Action mpc::tool::addReport(CLI::App &app) {
-  auto options = std::make_shared<Options>();
+  auto options = std::make_shared<ReportCommand>();
   CLI::App *report = app.add_subcommand(
       "report", "Show which op runs in which precision, and why");
   report
@@ -409,5 +410,5 @@ Action mpc::tool::addReport(CLI::App &app) {
   options->arguments.addHiddenTo(*report);
   options->arguments.showProfile(
       *report, "Also show what 'mpc profile' measured (with --html)");
-  return [options] { return run(*options); };
+  return [options] { return runReport(*options); };
 }

@@ -38,7 +38,7 @@ readData(const Program &program, const char *entry, const std::string &path) {
   }
 }
 
-static int run(const TrainOptions &options) {
+static int runTrain(const TrainOptions &options) {
   if (options.resume && options.checkpointDir.empty())
     throw Failure(Usage, "--resume needs --checkpoint-dir");
   if (options.checkpointEvery != 0 && options.checkpointDir.empty())
@@ -166,6 +166,6 @@ Action mpc::tool::addTrain(CLI::App &app) {
       options->onNan = OnNan::Skip;
     if (options->onNanText == "rollback")
       options->onNan = OnNan::Rollback;
-    return run(*options);
+    return runTrain(*options);
   };
 }
