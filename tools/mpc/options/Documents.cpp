@@ -239,6 +239,7 @@ void mpc::tool::writeDocuments(const CLI::App &app, const std::string &folder) {
   for (const CLI::App *command : allCommands(app))
     write("man/man1/" + pageName(*command) + ".1", manualPage(*command));
   write("doc/mpc/OPTIONS.md", optionTable());
+  write("doc/mpc/options.json", keywordTable(app).dump(2) + "\n");
   write("bash-completion/completions/mpc", bashCompletion(app));
   write("zsh/site-functions/_mpc", zshCompletion(app));
   write("fish/vendor_completions.d/mpc.fish", fishCompletion(app));

@@ -8,6 +8,7 @@
 #define MPC_TOOLS_MPC_OPTIONS_DOCUMENTS_H
 
 #include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
 
 #include <string>
 #include <vector>
@@ -15,7 +16,7 @@
 namespace mpc::tool {
 
 /// Writes man pages of all commands, completions for bash, zsh and fish, and
-/// the table of options below `folder`, where an installation has them below
+/// both tables of options below `folder`, where an installation has them below
 /// share/.
 void writeDocuments(const CLI::App &app, const std::string &folder);
 
@@ -25,6 +26,20 @@ std::string manualPage(const CLI::App &command);
 /// A table of the options of a compilation and of environment variables, in
 /// Markdown.
 std::string optionTable();
+
+/// All options of all commands as bindings to other languages name them. Each
+/// command has a list "options" of objects:
+///   keyword   "label_smoothing"
+///   flag      "--label-smoothing"
+///   type      "flag", "integer", "number" or "text", of one element
+///   list      whether the option may be repeated
+///   value     what stands for a value in help, "X"; absent for flags
+///   choices   all values, if they are words; otherwise absent
+///   default   options of mpc compile only; as in a configuration file
+///   required  whether the command needs it
+///   group     its heading in --help
+///   help      one sentence, in which keywords replace flags
+nlohmann::ordered_json keywordTable(const CLI::App &app);
 
 std::string bashCompletion(const CLI::App &app);
 std::string zshCompletion(const CLI::App &app);
