@@ -1,4 +1,4 @@
-// Element types of tensors. C11 and C++17; includes nothing but the C library.
+// Element types of tensors. C11 and C++17; depends only on the C library.
 
 #ifndef MPC_DTYPE_H_
 #define MPC_DTYPE_H_
@@ -10,8 +10,9 @@
 extern "C" {
 #endif
 
-// The numbers are stored in packages: never reuse or change one. C++ needs to
-// hear that a variable may hold any number, as read from a damaged file.
+// The numbers are stored in packages: never reuse or change one. In C++ the
+// underlying type is fixed, so that a variable may hold any number, such as one
+// read from a damaged file.
 typedef enum mpc_dtype_e
 #ifdef __cplusplus
     : uint32_t
@@ -24,9 +25,9 @@ typedef enum mpc_dtype_e
   MPC_DTYPE_I32 = 6,
   MPC_DTYPE_U8 = 7,    // MLIR i8; holds positions.
   MPC_DTYPE_BOOL = 8,  // One byte, 0 or 1; MLIR i1.
-  // FP8 of training, inside programs alone: no input, output or state has it.
-  MPC_DTYPE_F8E4M3 = 9,   // MLIR f8E4M3FN: no infinity, largest number 448.
-  MPC_DTYPE_F8E5M2 = 10,  // MLIR f8E5M2: largest number 57344.
+  // FP8 is used inside programs only: no input, output or state has it.
+  MPC_DTYPE_F8E4M3 = 9,   // MLIR f8E4M3FN: no infinity, maximum 448.
+  MPC_DTYPE_F8E5M2 = 10,  // MLIR f8E5M2: maximum 57344.
 } mpc_dtype_t;
 
 // Bytes of one element; 0 for a number that is not a dtype.

@@ -1,4 +1,4 @@
-// A compiled program: the content of a package (.mpc), verified and immutable.
+// A compiled program: the contents of a package (.mpc), verified and immutable.
 
 #ifndef MPC_PROGRAM_H_
 #define MPC_PROGRAM_H_
@@ -20,36 +20,37 @@ typedef struct mpc_binding_info_s {
   mpc_dtype_t dtype;
   uint32_t rank;
   const int64_t* shape;
-  int32_t batch_dim;    // Dimension that counts samples, -1 if none does. In
+  int32_t batch_dim;    // The batch dimension, or -1 if there is none. In
                         // outputs a sample may have several consecutive rows.
-  uint8_t has_range;    // Integer inputs: every value lies in [low, high) or,
-  uint8_t has_ignored;  // where has_ignored is 1, equals `ignored`, which the
-  int64_t low, high;    // loss leaves out. Others are refused. INT64_MIN and
-                        // INT64_MAX stand for no limit.
+  uint8_t has_range;    // Integer inputs: every value must lie in [low, high)
+  uint8_t has_ignored;  // or, if has_ignored is 1, equal `ignored`, which the
+  int64_t low, high;    // loss leaves out. Other values are rejected. INT64_MIN
+                        // and INT64_MAX mean no limit.
   int64_t ignored;
 } mpc_binding_info_t;
 
-// The role of a state. Names of states depend on the model: if it has an
-// initializer "learning_rate", the state with that role has another name.
+// The role of a state. State names depend on the model: if the model has an
+// initializer named "learning_rate", the state with that role gets another
+// name.
 typedef enum mpc_state_role_e {
   MPC_STATE_UNKNOWN = 0,
   MPC_STATE_PARAMETER = 1,  // Trained.
   MPC_STATE_STATISTIC = 2,  // Running mean or variance.
   MPC_STATE_CONSTANT = 3,   // A constant of the model, not trained.
-  MPC_STATE_OPTIMIZER = 4,  // Another state of the optimizer.
+  MPC_STATE_OPTIMIZER = 4,  // Any other state of the optimizer.
   MPC_STATE_FIRST_MOMENT = 5,
   MPC_STATE_SECOND_MOMENT = 6,
   MPC_STATE_GRADIENT_SUM = 7,  // Over micro-batches.
   MPC_STATE_AVERAGE = 8,       // Moving average of weights (--ema).
   MPC_STATE_COMPENSATION = 9,  // Rounding error of bf16 weights.
-  MPC_STATE_PENDING = 10,      // Value of a state after the micro-batches since
-  MPC_STATE_PENDING_CONTROL = 11,  // the last update.
+  MPC_STATE_PENDING = 10,      // A state as the micro-batches since the last
+  MPC_STATE_PENDING_CONTROL = 11,  // update left it; `apply` takes it over.
   MPC_STATE_FP8_SCALES = 12,
   MPC_STATE_FP8_HISTORY = 13,
   MPC_STATE_FP8_AMAX = 14,
   MPC_STATE_WORKING_COPY = 15,  // Weights in 16 bit.
   MPC_STATE_DERIVED = 16,     // Computed from the weights whenever they change.
-  MPC_STATE_CONTROL = 17,     // Another number.
+  MPC_STATE_CONTROL = 17,     // Any other single number.
   MPC_STATE_STEP_COUNT = 18,  // Number of updates, i64.
   MPC_STATE_MICRO_STEP = 19,
   MPC_STATE_AVERAGE_COUNT = 20,  // Number of updates in the average, i64.
@@ -61,12 +62,12 @@ typedef enum mpc_state_role_e {
   MPC_STATE_LOSS_SCALE = 26,
   MPC_STATE_LOSS_SCALE_STREAK = 27,
   MPC_STATE_OPTIMIZER_NUMBER = 28,
-  MPC_STATE_FAULT_PLACE = 29,  // For --observe: an op that is to go wrong.
+  MPC_STATE_FAULT_PLACE = 29,  // For --observe: the op to inject a fault into.
   MPC_STATE_FAULT_VALUE = 30,
 } mpc_state_role_t;
 
-// A tensor of a state, under its ONNX name ("fc1.weight"); packed states list
-// one per slot ("adam.first_moment/fc1.weight").
+// A state tensor, by its ONNX name ("fc1.weight"). A packed state has one
+// tensor per slot ("adam.first_moment/fc1.weight").
 typedef struct mpc_state_info_s {
   size_t struct_size;
   const char* name;
@@ -80,11 +81,11 @@ typedef struct mpc_state_info_s {
 } mpc_state_info_t;
 
 // Loads a package and validates it completely: format, checksums, every offset,
-// count and kernel. Executes none of its code. `*out_program` is owned by the
-// caller, who destroys it after its sessions.
+// count and kernel. Executes none of its code. The caller owns `*out_program`
+// and must destroy it after its sessions.
 //
 // Returns MPC_IO if the file cannot be read, MPC_DAMAGED if it is not a
-// complete package, MPC_INCOMPATIBLE if this runtime or CPU cannot run it,
+// complete package, MPC_INCOMPATIBLE if this runtime or CPU cannot run it, or
 // MPC_OUT_OF_MEMORY.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_program_load_file(const char* path, mpc_program_t** out_program);
@@ -93,12 +94,12 @@ mpc_program_load_file(const char* path, mpc_program_t** out_program);
 MPC_API MPC_MUST_USE mpc_status_t mpc_program_load_memory(
     const void* data, size_t size, mpc_program_t** out_program);
 
-// NULL is fine.
+// Destroys `program`; NULL is allowed.
 MPC_API void mpc_program_destroy(mpc_program_t* program);
 
-// Returns 1 if the program has the entry point ("step", "accumulate",
-// "apply", "evaluate", "predict", "initialize", "observe", "derive", which
-// sessions run automatically whenever weights have changed).
+// Returns 1 if the program has the entry point, 0 if not. Names are "step",
+// "accumulate", "apply", "evaluate", "predict", "initialize", "observe" and
+// "derive", which sessions run automatically whenever weights have changed.
 MPC_API int mpc_program_has_entry(const mpc_program_t* program,
                                   const char* entry);
 
@@ -126,11 +127,12 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_program_state(
 // --check-numerics or --observe have this entry point: it takes the inputs of a
 // step, computes the same values, changes no state and returns statistics of
 // each tensor. Row i of its output "observations", f64 [n, 80], belongs to
-// observation i: the number of elements that are NaN, infinite and zero; the
-// position of the first that is not finite, or -1; the largest and the smallest
-// nonzero magnitude of the finite ones, or 0; two zeros; and the number of
-// nonzero elements with floor(log2(magnitude)) -44, -43 and so on to 19, where
-// the first and the last also count all smaller and larger ones.
+// observation i and holds: the numbers of NaN, infinite and zero elements; the
+// position of the first element that is not finite, or -1; the largest and the
+// smallest nonzero magnitude of the finite elements, or 0; two zeros; and a
+// histogram of floor(log2(magnitude)) of the nonzero elements with 64 bins for
+// -44 to 19, where the first and the last bin also count smaller and larger
+// magnitudes.
 typedef enum mpc_observation_kind_e {
   MPC_OBSERVATION_INPUT = 0,
   MPC_OBSERVATION_STATE = 1,  // As the step reads it.
@@ -142,16 +144,17 @@ typedef enum mpc_observation_kind_e {
 
 typedef struct mpc_observation_info_s {
   size_t struct_size;
-  const char* name;  // Name of the node, input or state. All are borrowed.
+  const char* name;  // Name of the node, input or state. All strings and
+                     // `shape` are borrowed from the program.
   const char* op;    // "train.matmul"; "" for inputs and states.
   const char* type;  // Type of the node: "Gemm", or "".
   mpc_observation_kind_t kind;
   mpc_dtype_t dtype;
   uint32_t rank;
   const int64_t* shape;
-  int32_t rounding;  // Row in the output "roundings", f64 [m, 8], or -1: the
-                     // sums of the gradient times the change by rounding to
-                     // bf16, f16 and e4m3, and zeros.
+  int32_t rounding;  // Row in the output "roundings", f64 [m, 8], or -1. The
+                     // row holds sum(gradient * rounding error) for rounding
+                     // the tensor to bf16, f16 and e4m3, then zeros.
 } mpc_observation_info_t;
 
 // The number of observations; 0 without the entry point `observe`.
@@ -161,25 +164,25 @@ MPC_API MPC_MUST_USE mpc_status_t
 mpc_program_observation(const mpc_program_t* program, size_t index,
                         mpc_observation_info_t* out_info);
 
-// The value of an option the program was compiled with ("precision"), NULL if
-// unknown. Borrowed.
+// The value of an option that the program was compiled with ("precision"), or
+// NULL if the program does not record it. Borrowed.
 MPC_API const char* mpc_program_option(const mpc_program_t* program,
                                        const char* name);
 
-// The precision report as JSON; if devices have separate reports, that of the
-// first kind of device. Borrowed; `*out_size` excludes the final NUL.
+// The precision report as JSON; if devices have separate reports, the one for
+// the first kind of device. Borrowed; `*out_size` excludes the final NUL.
 MPC_API const char* mpc_program_report(const mpc_program_t* program,
                                        size_t* out_size);
 
-// The report for one kind of device ("cuda"), which may be shared by all. NULL
-// if the program has no code for such a device.
+// The report for one kind of device ("cuda"); all kinds may share one report.
+// NULL if the program has no code for such a device.
 MPC_API const char* mpc_program_device_report(const mpc_program_t* program,
                                               const char* device,
                                               size_t* out_size);
 
-// Memory of a session in bytes: states, arena, and the arena's size if no
-// buffers shared memory. In a program for several kinds of device, those of the
-// first.
+// Memory of a session in bytes: the states, the arena, and what the arena would
+// take if no buffers shared memory. In a program for several kinds of device,
+// the sizes for the first kind.
 typedef struct mpc_memory_info_s {
   size_t struct_size;
   uint64_t state_bytes;

@@ -1,4 +1,4 @@
-// Everything of the runtime: load a program, train it, save it.
+// The complete runtime API: load a program, train it, save checkpoints.
 
 #ifndef MPC_RUNTIME_H_
 #define MPC_RUNTIME_H_

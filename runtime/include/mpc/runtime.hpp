@@ -1,4 +1,5 @@
-// The C API with owners. C++17, header only; errors are values of mpc::Status.
+// RAII wrappers of the C API. C++17, header only; functions return errors as
+// mpc::Status.
 
 #ifndef MPC_RUNTIME_HPP_
 #define MPC_RUNTIME_HPP_
@@ -12,7 +13,7 @@
 
 namespace mpc {
 
-// An owned status. True means error, as for the pointer it holds.
+// An owned status. Converts to true if it is an error, like mpc_status_t.
 class [[nodiscard]] Status {
  public:
   Status() = default;
@@ -30,7 +31,7 @@ class [[nodiscard]] Status {
   std::unique_ptr<mpc_status_s, Free> status_;
 };
 
-// A tensor over memory of the caller, which must outlive it. Shape included.
+// A tensor in memory of the caller, which must outlive it. Owns its shape.
 class Tensor {
  public:
   Tensor(mpc_dtype_t dtype, std::vector<int64_t> shape, void* data)
@@ -39,7 +40,7 @@ class Tensor {
   Tensor(mpc_dtype_t dtype, std::vector<int64_t> shape, const void* data)
       : Tensor(dtype, std::move(shape), const_cast<void*>(data)) {}
 
-  // Data lies in the memory of CUDA device `index`.
+  // States that the data is in the memory of CUDA device `index`.
   Tensor on_cuda(int index) && {
     device_ = {MPC_DEVICE_CUDA, index};
     return std::move(*this);
@@ -104,7 +105,7 @@ class Program {
     const char* text = mpc_program_report(get(), &size);
     return {text, size};
   }
-  // The report for one kind of device; empty if the program is not for it.
+  // The report for one kind of device; empty if the program has no code for it.
   std::string report(const char* device) const {
     size_t size;
     const char* text = mpc_program_device_report(get(), device, &size);
@@ -160,7 +161,7 @@ class Session {
     std::vector<mpc_kernel_info_t> all(mpc_session_num_kernels(get()));
     for (size_t i = 0; i < all.size(); ++i) {
       all[i].struct_size = sizeof(all[i]);
-      // The number is known to be good.
+      // Cannot fail: `i` is in range.
       Status known(mpc_session_kernel_info(get(), i, &all[i]));
     }
     return all;
@@ -186,7 +187,7 @@ class Session {
   Status set_property(const char* name, const std::string& value) {
     return mpc_session_set_property(get(), name, value.c_str());
   }
-  // "" if there is none.
+  // "" if there is no such property.
   std::string property(const char* name) const {
     const char* value = mpc_session_get_property(get(), name);
     return value ? value : "";

@@ -1,4 +1,4 @@
-// A session: one program, loaded on one device, with its weights.
+// A session: one program on one device, with its weights.
 
 #ifndef MPC_SESSION_H_
 #define MPC_SESSION_H_
@@ -27,14 +27,15 @@ typedef struct mpc_session_options_s {
   size_t struct_size;
   const char* device;  // NULL: "cpu". See mpc_session_device.
   uint32_t threads;  // 0: OMP_NUM_THREADS or, if that is not set, the number of
-                     // CPUs of the calling thread and its control group.
-  uint8_t deterministic;  // Same bits for any number of threads and, on CUDA,
-                          // in every run.
+                     // CPUs that the calling thread and its cgroup may use.
+  uint8_t deterministic;  // Bit-identical results for any number of threads
+                          // and, on CUDA, in every run.
   uint64_t seed;          // State "random_seed", for dropout and `initialize`.
-  const mpc_allocator_t* allocator;  // NULL: aligned_alloc. Must outlive it.
+  const mpc_allocator_t* allocator;  // NULL: aligned_alloc. Must outlive the
+                                     // session.
   uint8_t asynchronous;              // See mpc_session_step.
-  void* stream;  // CUDA: the CUstream that all work is queued on, of the
-                 // device's primary context; must outlive the session. NULL:
+  void* stream;  // CUDA: the CUstream to queue all work on. It must belong to
+                 // the device's primary context and outlive the session. NULL:
                  // the session creates a stream.
   uint8_t allow_non_finite;  // Allow saving checkpoints with weights that are
                              // not finite.
@@ -46,45 +47,46 @@ typedef struct mpc_step_info_s {
   size_t struct_size;
   float loss;        // Unscaled, as the model reduces it.
   float loss_scale;  // In force during this step; 1 without loss scaling.
-  float grad_norm;   // Norm of the unscaled gradients before clipping; of the
-                     // last update when gradients are accumulated.
+  float grad_norm;   // Norm of the unscaled gradients before clipping; if
+                     // gradients are accumulated, that of the last update.
   uint8_t skipped;   // 1 if loss or gradients were not finite and no weight
                      // changed.
-  uint8_t updated;   // 1 if this call updated the weights: 0 if it skipped,
-                     // and between the updates of an accumulating program.
-  uint64_t step;     // Updates since the start, this one included.
+  uint8_t updated;   // 1 if this call updated the weights; 0 if it skipped the
+                     // update, or between updates when accumulating.
+  uint64_t step;     // Updates since the start, including this one.
   uint64_t call;  // The call of mpc_session_step that this describes, counted
-                  // from 1; rejected calls do not count. 0: none yet, and all
-                  // other fields are 0.
-  float update_loss;  // If this call updated or skipped: the loss of all
-                      // batches since the previous update, as if they were one
-                      // batch. Else 0.
+                  // from 1; rejected calls do not count. 0: no call yet, and
+                  // all other fields are 0.
+  float update_loss;  // If this call updated the weights or skipped the update:
+                      // the loss of all batches since the previous update, as
+                      // if they were one batch. Otherwise 0.
   float learning_rate;  // Rate of the last update, if a schedule computes it.
-                        // Else 0 (see the state "learning_rate").
+                        // Otherwise 0 (see the state "learning_rate").
 } mpc_step_info_t;
 
 // Creates a session: allocates states and arena, sets initial values and
 // prepares every kernel. If the program has an entry point `initialize`, its
-// outputs become the initial values of the states that it names. `options` may
-// be NULL. `program` is borrowed and must outlive the session. The caller
-// destroys `*out_session`.
+// outputs become the initial values of the states of the same names. `options`
+// may be NULL. `program` is borrowed and must outlive the session. The caller
+// must destroy `*out_session`.
 //
 // Devices are "cpu"; "cuda" or "cuda:<number>"; and "auto": the first CUDA
-// device that can run the program's code, else the CPU. Others may be built in.
+// device that can run the program's code, otherwise the CPU. A build may have
+// more kinds of device.
 //
 // Returns MPC_INVALID_ARGUMENT, MPC_OUT_OF_MEMORY, MPC_UNAVAILABLE (no such
-// device, or no code for it), MPC_INCOMPATIBLE (a kernel cannot run on this
+// device, or no code for it) or MPC_INCOMPATIBLE (a kernel cannot run on this
 // machine).
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_create(
     const mpc_program_t* program, const mpc_session_options_t* options,
     mpc_session_t** out_session);
 
-// NULL is fine.
+// Destroys `session`; NULL is allowed.
 MPC_API void mpc_session_destroy(mpc_session_t* session);
 
 // The session's device in human-readable form: "cpu", "cuda:0 NVIDIA H200".
-// Remarks follow in parentheses: why "auto" is not a CUDA device, or that CUDA
-// graphs cannot be used. Borrowed until the next call.
+// Remarks follow in parentheses, such as why "auto" did not choose a CUDA
+// device or that CUDA graphs cannot be used. Borrowed until the next call.
 MPC_API const char* mpc_session_device(const mpc_session_t* session);
 
 // A library kernel that the session's program calls.
@@ -98,51 +100,53 @@ typedef struct mpc_kernel_info_s {
   uint64_t workspace_bytes;    // Needed in addition to its operands.
 } mpc_kernel_info_t;
 
-// The number of different library kernels, and the implementation of each on
-// this session's device: the engine of the library and how it was chosen, or
-// why another implementation is used. In program order. 0 on the CPU. Strings
-// are borrowed and live as long as the session.
+// The number of distinct library kernels (0 on the CPU), and the implementation
+// of each on this session's device: the engine of the library and how it was
+// chosen, or why another implementation is used. Kernels are listed in program
+// order. Strings are borrowed and live as long as the session.
 //
-// Returns MPC_INVALID_ARGUMENT if `index` is out of range.
+// mpc_session_kernel_info returns MPC_INVALID_ARGUMENT if `index` is out of
+// range.
 MPC_API size_t mpc_session_num_kernels(const mpc_session_t* session);
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_kernel_info(
     const mpc_session_t* session, size_t index, mpc_kernel_info_t* out_info);
 
-// Runs one training step: forward, backward, test, weight update. In a program
-// that accumulates gradients over k micro-batches, each call is one micro-batch
-// and every k-th ends with the update.
+// Runs one training step: forward pass, backward pass, check for values that
+// are not finite, weight update. In a program that accumulates gradients over k
+// micro-batches, each call runs one micro-batch and every k-th call ends with
+// the update.
 //
 // `inputs` holds `num_inputs` tensors in the order of the program's `step`
 // (or `accumulate`) inputs; they are borrowed until the call returns.
-// `out_info` may be NULL and is written on success and with MPC_NUMERIC.
+// `out_info` may be NULL; it is written on success and with MPC_NUMERIC.
 //
 // A step whose loss or gradients are not finite changes no weight, moment,
 // statistic or counter (`out_info->skipped` is 1), and returns MPC_NUMERIC with
 // a message that names where the first such value appears. The session
 // continues as if the call had not been made, except that the loss scale
-// shrinks. Each micro-batch of an update whose loss is not finite is reported,
-// and in a program with `observe` the first one whose gradients are not finite;
-// the update is then skipped without a further error. In a finite step, weights
-// that would become infinite or NaN keep their values, and MPC_NUMERIC reports
-// it (`out_info->updated` is 1).
+// shrinks. With accumulation, every micro-batch whose loss is not finite is
+// reported, as is, in a program with `observe`, the first one whose gradients
+// are not finite; the update is then skipped without a further error. In a
+// finite step, weights that would become infinite or NaN keep their values, and
+// MPC_NUMERIC reports it (`out_info->updated` is 1).
 //
 // With loss scaling, an overflow of gradients is not an error if the loss is
 // finite, unless it happens 20 times in a row at the smallest scale.
 //
-// Blocks until the device has finished. After other errors, weights and scale
-// are unchanged, except after MPC_DEVICE_LOST: then the session can only be
-// destroyed.
+// Blocks until the device has finished. Errors other than MPC_NUMERIC leave
+// weights and loss scale unchanged, except MPC_DEVICE_LOST: the session can
+// then only be destroyed.
 //
-// With the option `asynchronous` it returns once the work is queued, and
-// `out_info` describes an earlier call, given by its field `call`: on CUDA the
-// previous call, the only one that is waited for; on the CPU still this one.
-// Host memory may be reused immediately; inputs in device memory must not
-// change until the step is done (or only by work queued after it on the
+// With the option `asynchronous` the function returns once the work is queued,
+// and `out_info` describes an earlier call, given by its field `call`: on CUDA
+// the previous call, the only one that the function waits for; on the CPU still
+// this call. Host memory may be reused immediately; inputs in device memory
+// must not change until the step is done (except by work queued after it on the
 // session's stream). In either mode inputs must be ready: the call does not
-// wait for other streams. Later failures are reported by the call that finds
-// them, of this function or another. MPC_NUMERIC then refers to an earlier
-// step, which `out_info` describes; the steps queued after it, including that
-// of this call, were executed as well.
+// wait for other streams. Failures that occur later are reported by whichever
+// call of the API detects them. MPC_NUMERIC then refers to an earlier step,
+// which `out_info` describes; the steps queued after it, including that of this
+// call, were executed as well.
 //
 // Thread-compatible: one thread at a time per session.
 //
@@ -150,28 +154,28 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_kernel_info(
 // integer is outside its range, or the length of the learning rate schedule is
 // unknown: write the number of updates to the state "total_steps" (i64) before
 // the first step, or compile with --total-steps. Returns MPC_NUMERIC as
-// described above, MPC_OUT_OF_MEMORY if nothing has changed, and
-// MPC_DEVICE_LOST if a kernel failed half-way.
+// described above, MPC_OUT_OF_MEMORY (nothing has changed), or MPC_DEVICE_LOST
+// if a kernel failed midway.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_step(mpc_session_t* session,
                                                    const mpc_tensor_t* inputs,
                                                    size_t num_inputs,
                                                    mpc_step_info_t* out_info);
 
-// Ends an update early: updates the weights with the micro-batches since the
-// last update, fewer than the program was compiled for, weighted as one batch
-// of just these. `out_info` (which may be NULL) describes the update, which
-// counts as a separate call and whose `loss` is its `update_loss`. Waits for
-// all queued work. If there is no such micro-batch (always in programs without
+// Updates the weights early, with the micro-batches since the last update only:
+// these are fewer than the program was compiled for and are weighted as one
+// batch. `out_info` (which may be NULL) describes the update, which counts as a
+// separate call and whose `loss` is its `update_loss`. Waits for all queued
+// work. If there are no such micro-batches (always the case in programs without
 // accumulation), this is mpc_session_synchronize.
 //
-// Returns what mpc_session_step does; MPC_INVALID_ARGUMENT if the program was
-// compiled by a version of mpc whose updates cannot be incomplete: the option
-// "incomplete-updates" is not "weighted".
+// Returns the errors of mpc_session_step, and MPC_INVALID_ARGUMENT if the
+// program was compiled by a version of mpc without support for incomplete
+// updates: the option "incomplete-updates" is not "weighted".
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_finish_update(mpc_session_t* session, mpc_step_info_t* out_info);
 
-// Waits for all steps that are queued. `out_info` (which may be NULL) describes
-// the last one. Returns what mpc_session_step does.
+// Waits for all queued steps. `out_info` (which may be NULL) describes the last
+// one. Returns the errors of mpc_session_step.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_synchronize(mpc_session_t* session, mpc_step_info_t* out_info);
 
@@ -180,13 +184,13 @@ mpc_session_synchronize(mpc_session_t* session, mpc_step_info_t* out_info);
 // caller-owned tensors of the signature's dtype and shape, written on success;
 // an output with NULL data is not fetched (its other fields are not read, but
 // `struct_size` must be set). Like all functions below, it returns when the
-// work is done. Errors are those of mpc_session_step.
+// work is done. Returns the errors of mpc_session_step.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_run(
     mpc_session_t* session, const char* entry, const mpc_tensor_t* inputs,
     size_t num_inputs, const mpc_tensor_t* outputs, size_t num_outputs);
 
-// Sums over the samples of an evaluation; see mpc_session_evaluate. The
-// accuracy is correct / counted, if has_accuracy is 1.
+// Sums over the samples of an evaluation; see mpc_session_evaluate. If
+// has_accuracy is 1, the accuracy is correct / counted.
 typedef struct mpc_metrics_s {
   size_t struct_size;
   double loss_sum;    // Sum of weighted losses.
@@ -202,8 +206,9 @@ typedef struct mpc_metrics_s {
 // `*metrics` (which the caller zeroes first, except `struct_size`). The caller
 // pads an incomplete last batch with any valid values.
 //
-// Returns what mpc_session_step does, and MPC_INVALID_ARGUMENT if the program
-// has no `evaluate` or no per-sample loss and `num_valid` is not a whole batch.
+// Returns the errors of mpc_session_step, and MPC_INVALID_ARGUMENT if the
+// program has no `evaluate`, or if it has no per-sample loss and `num_valid` is
+// not a whole batch.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_evaluate(
     mpc_session_t* session, const mpc_tensor_t* inputs, size_t num_inputs,
     size_t num_valid, mpc_metrics_t* metrics);
@@ -221,8 +226,9 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_write_state(
 
 // Named values of the caller that are saved in checkpoints, such as the
 // position of the training loop. UTF-8 strings; a NULL value removes the
-// property. Get returns NULL if there is none; borrowed until the property
-// changes or a checkpoint is loaded, which replaces all properties.
+// property. mpc_session_get_property returns NULL if there is no such property;
+// the string is borrowed until the property changes or a checkpoint is loaded,
+// which replaces all properties.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_set_property(
     mpc_session_t* session, const char* name, const char* value);
 MPC_API const char* mpc_session_get_property(const mpc_session_t* session,
@@ -239,30 +245,32 @@ MPC_API const char* mpc_session_get_property(const mpc_session_t* session,
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_save_checkpoint(mpc_session_t* session, const char* path);
 
-// Reads a checkpoint written by save. All or nothing: on error the session is
-// unchanged. Training continues bit-exactly as if it had not stopped; on CUDA
-// only if both sessions are deterministic.
+// Reads a checkpoint written by mpc_session_save_checkpoint. All or nothing: on
+// error the session is unchanged. Training continues bit-exactly as if it had
+// not stopped; on CUDA only if both sessions are deterministic.
 //
-// Tensors are matched by name, type and shape, and both sides must have the
-// same ones. The precision of the program does not matter, because checkpoints
-// are always f32. A loss scale that the checkpoint does not have keeps its
-// initial value; one that the program does not have, or has as a constant, is
-// dropped.
+// Tensors are matched by name, type and shape, and checkpoint and program must
+// have the same ones. The precision of the program does not matter, because
+// checkpoints hold f32 weights, unless --master-weights made them bf16. If the
+// checkpoint has no loss scale, the session's keeps its initial value; if the
+// program has none, or a constant one, the checkpoint's is dropped.
 //
 // Returns MPC_IO if it cannot be read, MPC_DAMAGED if a checksum or size is
-// wrong, MPC_INCOMPATIBLE if it belongs to another program.
+// wrong, or MPC_INCOMPATIBLE if it belongs to another program.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_load_checkpoint(mpc_session_t* session, const char* path);
 
 // Finds the newest complete checkpoint `step-<number>` in a folder and loads
-// it. Falls back to the previous one only if the newest is damaged; one that
-// cannot be read at the moment (no permission, no file descriptors left) is
-// MPC_IO.
-// `*out_path` receives its path (owned by the caller, mpc_string_free), or NULL
-// if the folder has none or does not exist. `*out_warning` receives a message
-// about all damaged checkpoints that were skipped (same ownership), or NULL.
+// it. Falls back to an older one only if the newest is damaged. If the newest
+// cannot be read at the moment (no permission, no file descriptors left),
+// returns MPC_IO.
 //
-// Returns MPC_DAMAGED if there are checkpoints and none is complete,
+// `*out_path` receives the path of the loaded checkpoint (owned by the caller,
+// who frees it with mpc_string_free), or NULL if the folder has no checkpoint
+// or does not exist. `*out_warning` receives a message about all damaged
+// checkpoints that were skipped (same ownership), or NULL.
+//
+// Returns MPC_DAMAGED if there are checkpoints but none is complete, or
 // MPC_INCOMPATIBLE if the newest complete one belongs to another program.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_load_latest(mpc_session_t* session, const char* folder,
@@ -270,12 +278,13 @@ mpc_session_load_latest(mpc_session_t* session, const char* folder,
 
 // Removes all but the newest `keep` (at least 1) complete checkpoints
 // `step-<number>` of a folder, and the remains of interrupted saves (their
-// process is gone, or nothing changed for an hour). Removes no checkpoint if
-// none is complete, and no folder that contains other files. Links in the
+// process is gone, or nothing has changed for an hour). Removes no checkpoint
+// if none is complete, and no folder that contains other files. Links in the
 // folder are not followed, not counted and not removed.
 MPC_API MPC_MUST_USE mpc_status_t mpc_checkpoint_prune(const char* folder,
                                                        size_t keep);
 
+// Frees a string that the caller owns; NULL is allowed.
 MPC_API void mpc_string_free(char* string);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-// Errors of the runtime. C11 and C++17; includes nothing but the C library.
+// Errors of the runtime. C11 and C++17; depends only on the C library.
 
 #ifndef MPC_STATUS_H_
 #define MPC_STATUS_H_
@@ -19,7 +19,8 @@
 extern "C" {
 #endif
 
-// What the caller can do about an error; the message says what happened.
+// The code tells what the caller can do about an error; the message says what
+// happened.
 typedef enum mpc_code_e {
   MPC_OK = 0,
   MPC_INVALID_ARGUMENT = 1,  // Fix the call.
@@ -28,31 +29,32 @@ typedef enum mpc_code_e {
   MPC_UNAVAILABLE = 4,       // No such device or library, or no code for it.
   MPC_DEVICE_LOST = 5,       // Destroy every object of the device.
   MPC_INTERNAL = 6,          // A bug in mpc: report it.
-  MPC_IO = 7,                // Check the path, the permissions, the disk.
+  MPC_IO = 7,                // Check the path, permissions and disk space.
   MPC_DAMAGED = 8,           // Use another copy of the file.
-  MPC_NUMERIC = 9,  // Training diverged: lower the rate, check the data.
+  MPC_NUMERIC = 9,  // Training diverged: lower the learning rate or check the
+                    // data.
 } mpc_code_t;
 
-// NULL is success. Anything else is owned by whoever holds it and must be
-// returned, reported or given to mpc_status_free.
+// NULL is success. Any other status is owned by the caller that receives it,
+// who must pass it on or free it with mpc_status_free.
 typedef struct mpc_status_s* mpc_status_t;
 
 // Returns MPC_OK for NULL. Borrows `status`.
 MPC_API mpc_code_t mpc_status_code(mpc_status_t status);
 
-// Returns the message, "" for NULL. Borrowed from `status`.
+// Returns the message, or "" for NULL. Borrowed from `status`.
 MPC_API const char* mpc_status_message(mpc_status_t status);
 
-// Frees `status`; NULL is fine.
+// Frees `status`; NULL is allowed.
 MPC_API void mpc_status_free(mpc_status_t status);
 
 // Makes a status with a printf-style message. Never returns NULL for a code
-// other than MPC_OK: when no memory is left it returns a static status.
+// other than MPC_OK: if no memory is left, it returns a static status.
 MPC_API MPC_MUST_USE mpc_status_t mpc_status_make(mpc_code_t code,
                                                   const char* format, ...)
     MPC_PRINTF(2, 3);
 
-// Leaves the enclosing function with the status of `expr` unless it is OK.
+// Returns the status of `expr` from the enclosing function unless it is NULL.
 #define MPC_RETURN_IF_ERROR(expr)        \
   do {                                   \
     mpc_status_t mpc_status_ = (expr);   \
