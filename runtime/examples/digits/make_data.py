@@ -22,7 +22,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 def main():
     images, labels = load_digits(return_X_y=True)
-    # Pixels count the dark points of a 4x4 block: 0 to 16.
+    # A pixel is the number of dark points in a 4x4 block: 0 to 16.
     images = (images / 16).astype(np.float32).reshape(-1, 1, 8, 8)
     labels = labels.astype(np.int64)
     train_images, test_images, train_labels, test_labels = train_test_split(

@@ -54,7 +54,7 @@ class Graph:
         self.node("Gemm", name, weight, bias, output=output, transB=1)
 
     def conv_bn(self, number, channels_in, channels_out):
-        """A 3x3 convolution that keeps the size, then a batch norm."""
+        """A 3x3 convolution with padding 1, then a batch normalization."""
         name, norm = f"conv{number}", f"bn{number}"
         shape = (channels_out, channels_in, 3, 3)
         weight = self.uniform(f"{name}.weight", shape, channels_in * 9)

@@ -1,18 +1,18 @@
-// Trains a compiled model on the digits from C, with libmpcrt and nothing else:
+// Trains a compiled model on the digits in C; needs only libmpcrt:
 //   mpc-digits-train mlp.mpc images.npy labels.npy
 #include <mpc/runtime.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-// Leaves the program with the message if a call failed.
+// Prints the message and exits if a call failed.
 static void check(mpc_status_t status) {
   if (!status) return;
   fprintf(stderr, "error: %s\n", mpc_status_message(status));
   exit(1);
 }
 
-// Reads the values of a .npy file, which lie behind a header whose length is in
-// its bytes 8 and 9.
+// Reads the values of a .npy file. They follow the header, whose length is in
+// bytes 8 and 9.
 static char* read_npy(const char* path, size_t* size) {
   FILE* file = fopen(path, "rb");
   unsigned char head[10];
@@ -37,7 +37,7 @@ int main(int argc, char** argv) {
   check(mpc_program_load_file(argv[1], &program));
   check(mpc_session_create(program, NULL, &session));
 
-  // What one step takes, as the program says: images, then labels.
+  // The inputs of a step: images, then labels.
   mpc_binding_info_t images = {.struct_size = sizeof(images)};
   mpc_binding_info_t labels = {.struct_size = sizeof(labels)};
   check(mpc_program_input(program, "step", 0, &images));

@@ -1,4 +1,4 @@
-// Numbers of bytes for people.
+// Human-readable numbers of bytes.
 
 #ifndef MPC_RUNTIME_SRC_BASE_BYTE_TEXT_H_
 #define MPC_RUNTIME_SRC_BASE_BYTE_TEXT_H_
@@ -9,8 +9,8 @@
 
 namespace mpc {
 
-// "12 B", "241.2 kB", "1.7 GB": units of 1000. Allocates nothing, as it is used
-// in messages about the end of memory.
+// "12 B", "241.2 kB", "1.7 GB": units of 1000. Allocates nothing, because it is
+// used in out-of-memory messages.
 class ByteText {
  public:
   explicit ByteText(uint64_t bytes) {

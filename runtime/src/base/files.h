@@ -1,5 +1,5 @@
-// The few calls to the file system that checkpoints are made of. Virtual, so
-// that tests can make each of them fail.
+// The file system calls that checkpoints need. They are virtual so that tests
+// can make each of them fail.
 
 #ifndef MPC_RUNTIME_SRC_BASE_FILES_H_
 #define MPC_RUNTIME_SRC_BASE_FILES_H_
@@ -14,8 +14,8 @@
 
 namespace mpc::runtime {
 
-// Each function does what the POSIX function of its name does and returns 0
-// (or what it returns) or -errno.
+// Each function does what the corresponding POSIX function does. It returns the
+// result of that function (0 if it has none), or -errno on failure.
 class Files {
  public:
   virtual ~Files() = default;
@@ -30,18 +30,18 @@ class Files {
   virtual int rename(const char* from, const char* to, unsigned flags);
   virtual int remove_file(const char* path);
   virtual int remove_folder(const char* path);
-  // Names in a folder without "." and "..".
+  // The names in a folder, without "." and "..".
   virtual int list(const char* path, std::vector<std::string>* names);
 };
 
-// The file system itself.
+// The real file system.
 Files& system_files();
 
 // MPC_IO: "cannot write 'path': no space left on device".
 mpc_status_t io_error(const char* what, const std::string& path, int error);
 
-// A regular file that is read from its beginning; anything else (a folder, a
-// FIFO, a device) is refused without blocking.
+// A regular file that is read sequentially from its beginning. Anything else (a
+// folder, a FIFO, a device) is rejected without blocking.
 class OpenFile {
  public:
   OpenFile() = default;
@@ -49,8 +49,8 @@ class OpenFile {
   OpenFile& operator=(const OpenFile&) = delete;
   ~OpenFile();
   mpc_status_t open(Files& files, const std::string& path);
-  uint64_t size() const { return size_; }  // When it was opened.
-  // The next `size` bytes. MPC_IO if there are fewer.
+  uint64_t size() const { return size_; }  // As of when it was opened.
+  // Reads the next `size` bytes. MPC_IO if there are fewer.
   mpc_status_t read(void* data, uint64_t size);
 
  private:
@@ -60,7 +60,7 @@ class OpenFile {
   std::string path_;
 };
 
-// Reads such a file whole. More than `limit` bytes are MPC_DAMAGED.
+// Reads a whole regular file. MPC_DAMAGED if it has more than `limit` bytes.
 mpc_status_t read_file(Files& files, const std::string& path, uint64_t limit,
                        Memory* out_data);
 

@@ -1,4 +1,5 @@
-// Keeps exceptions and unknown struct sizes inside the library.
+// Keeps exceptions from leaving the library, and copies structs of the API
+// whose size differs between the versions of caller and library.
 
 #ifndef MPC_RUNTIME_SRC_BASE_GUARD_H_
 #define MPC_RUNTIME_SRC_BASE_GUARD_H_
@@ -13,9 +14,9 @@
 
 namespace mpc::runtime {
 
-// Runs the body of an API function. The standard library throws when memory
-// ends; nothing else here does. What takes much memory says so itself, with the
-// number of bytes: see Memory.
+// Runs the body of an API function and turns exceptions into statuses. Only the
+// standard library throws here, when it runs out of memory. Large allocations
+// report their own errors, with the number of bytes: see Memory.
 template <typename Body>
 mpc_status_t guard(Body&& body) noexcept {
   try {
@@ -30,8 +31,8 @@ mpc_status_t guard(Body&& body) noexcept {
   }
 }
 
-// Copies `value` to the caller's struct as far as its `struct_size` reaches,
-// which itself stays what it is.
+// Copies `value` to the caller's struct, up to the `struct_size` of that
+// struct, which is left as it is.
 template <typename Struct>
 mpc_status_t copy_out(const Struct& value, Struct* out) {
   static_assert(offsetof(Struct, struct_size) == 0);
@@ -45,8 +46,8 @@ mpc_status_t copy_out(const Struct& value, Struct* out) {
   return nullptr;
 }
 
-// Reads a caller's struct that may be older (shorter) or newer than ours.
-// Fields it lacks are zero.
+// Reads a caller's struct, which may be older (shorter) or newer (longer) than
+// ours. Fields that it lacks become zero.
 template <typename Struct>
 mpc_status_t copy_in(const Struct* in, const char* what, Struct* out) {
   static_assert(offsetof(Struct, struct_size) == 0);

@@ -52,7 +52,7 @@ class Parser {
         most_values_(most_values),
         values_left_(most_values) {}
 
-  // Keeps the value in `out`, or gives its members to `visit`.
+  // Stores the value in `out`, or passes its members to `visit`.
   bool parse_document(Json* out, const Visit* visit, std::string* error) {
     bool good = is_utf8(begin_, static_cast<size_t>(end_ - begin_))
                     ? (visit ? visit_members(*visit) : parse_value(out, 0))
@@ -156,7 +156,7 @@ class Parser {
     return twin == members.end() || fail("duplicate name before");
   }
 
-  // With the space before and behind it.
+  // Parses a member and the whitespace around it.
   bool parse_member(Json::Member* member, int depth) {
     skip_space();
     if (at_ == end_ || *at_ != '"') return fail("expected a name");

@@ -10,7 +10,7 @@
 
 namespace mpc::runtime {
 
-// Blocks of at least this many bytes start on a huge page.
+// The size of a huge page. Blocks of at least twice this size start on one.
 static constexpr size_t kHugePage = size_t{2} << 20;
 
 static void* allocate_aligned(void*, size_t size, size_t alignment) {
@@ -18,7 +18,7 @@ static void* allocate_aligned(void*, size_t size, size_t alignment) {
   if (size > SIZE_MAX - block) return nullptr;
   size_t rounded = (size + block - 1) / block * block;
   void* data = std::aligned_alloc(block, rounded);
-  // A wish only: without huge pages everything works as well.
+  // A hint only: a failure is harmless.
   if (data && block == kHugePage) (void)madvise(data, rounded, MADV_HUGEPAGE);
   return data;
 }
@@ -40,7 +40,7 @@ mpc_status_t Memory::allocate(const mpc_allocator_t& allocator, uint64_t size,
                               const char* what) {
   reset();
   void* data = nullptr;
-  // Halved, so that rounding up never overflows.
+  // The limit is halved so that rounding up cannot overflow.
   if (size <= SIZE_MAX / 2)
     data = allocator.allocate(allocator.user, size > 0 ? size : kAlignment,
                               kAlignment);

@@ -10,14 +10,14 @@
 
 namespace mpc::runtime {
 
-// What every buffer of a session is aligned to.
+// The alignment of every buffer of a session, in bytes.
 inline constexpr size_t kAlignment = 64;
 
-// The allocator used when the caller gives none: aligned_alloc, and huge pages
-// for blocks that can use them.
+// The allocator used when the caller passes none: aligned_alloc, with huge
+// pages for large blocks.
 mpc_allocator_t default_allocator();
 
-// An owned block, zeroed. Moves, does not copy.
+// An owned block of zeroed memory. Movable, not copyable.
 class Memory {
  public:
   Memory() = default;
@@ -25,8 +25,8 @@ class Memory {
   Memory& operator=(Memory&& other) noexcept;
   ~Memory() { reset(); }
 
-  // Takes `size` bytes from `allocator`; `what` names them in the error. A
-  // size of 0 takes one alignment unit, so that data() is never null.
+  // Allocates `size` bytes from `allocator`; `what` names them in errors. A
+  // size of 0 allocates kAlignment bytes, so that data() is never null.
   mpc_status_t allocate(const mpc_allocator_t& allocator, uint64_t size,
                         const char* what);
   void reset();

@@ -40,7 +40,8 @@ static float float_of(uint32_t bits) {
 
 uint16_t bf16_from_f32(float value) {
   uint32_t bits = bits_of(value);
-  if ((bits & 0x7fffffffu) > 0x7f800000u)  // Quiet, or it may become infinity.
+  // Make NaNs quiet: truncated, a signaling NaN may become infinity.
+  if ((bits & 0x7fffffffu) > 0x7f800000u)
     return static_cast<uint16_t>((bits >> 16) | 0x40u);
   return static_cast<uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
@@ -53,8 +54,8 @@ uint16_t f16_from_f32(float value) {
     return static_cast<uint16_t>(sign | 0x7e00u | ((magnitude >> 13) & 0x3ffu));
   if (magnitude >= 0x47800000u) return static_cast<uint16_t>(sign | 0x7c00u);
   if (magnitude < 0x38800000u) {
-    // Subnormal: adding 0.5 aligns the last kept bit with f32's last bit, and
-    // the addition rounds.
+    // Subnormal: adding 0.5 aligns the last bit of the f16 with the last bit of
+    // the f32, so that the addition rounds.
     float aligned = float_of(magnitude) + 0.5f;
     return static_cast<uint16_t>(sign | (bits_of(aligned) - 0x3f000000u));
   }
@@ -78,8 +79,9 @@ float f32_from_f16(uint16_t bits) {
   return float_of(sign | ((exponent + 112) << 23) | (fraction << 13));
 }
 
-// f64 to a 16-bit type through f32 would round twice. Odd rounding of the
-// middle step (the last bit keeps whether anything was lost) makes it once.
+// Converting f64 to a 16-bit type through f32 would round twice. Rounding the
+// intermediate f32 to odd (its last bit records whether the conversion was
+// inexact) makes the result correctly rounded.
 static float narrow_to_odd(double value) {
   float narrow = static_cast<float>(value);
   if (!(std::fabs(value) < 0x1p128) || static_cast<double>(narrow) == value)
@@ -110,7 +112,7 @@ bool round_elements(mpc_dtype_t from, const void* source, mpc_dtype_t to,
   return false;
 }
 
-// `mask` are the bits of the exponent: all ones there mean infinity or NaN.
+// `mask` selects the exponent bits: all ones mean infinity or NaN.
 template <typename Bits>
 static size_t find_bits(const void* data, size_t count, Bits mask, Bits sign,
                         bool infinities) {

@@ -1,21 +1,21 @@
 // Checkpoints: a folder of four files.
 //
 //   model.safetensors      parameters and statistics, by their ONNX names
-//   optimizer.safetensors  what the optimizer keeps ("adam.first_moment/w")
+//   optimizer.safetensors  states of the optimizer ("adam.first_moment/w")
 //   state.json             control states bit for bit, progress, properties
 //   MANIFEST.json          size and XXH3 of the others; written last
 //
-// "pending/NAME" is what micro-batches since the last update made of NAME;
-// where a checkpoint of before there were such lacks it, it starts from NAME.
+// "pending/NAME" is NAME as the micro-batches since the last update left it. If
+// an older checkpoint lacks it, it starts from NAME.
 //
-// Constants and working copies are not stored: the program has the first, the
-// second are rounded again. A checkpoint fits a program if every tensor that
-// the program would store is in it under the same name, with the same type and
-// shape, and no other. The precision of the program is not part of that:
-// masters are f32 in all of them, but for those compiled for bf16 ones (then
-// "compensation/w" of optimizer.safetensors may hold what bf16 leaves out).
-// Loss scale and streak keep the program's initial value where the checkpoint
-// has none, and are dropped where the program has none.
+// Constants and working copies are not stored: constants are in the program,
+// and working copies are rounded again. A checkpoint fits a program if it has
+// exactly the tensors that the program would store, with the same names, types
+// and shapes. The precision of the program does not matter: masters are f32 in
+// every precision, unless the program was compiled with bf16 masters (then
+// "compensation/w" of optimizer.safetensors may hold their rounding errors).
+// Loss scale and streak keep their initial values if the checkpoint has none,
+// and are dropped if the program has none.
 
 #ifndef MPC_RUNTIME_SRC_CHECKPOINT_CHECKPOINT_H_
 #define MPC_RUNTIME_SRC_CHECKPOINT_CHECKPOINT_H_
@@ -47,30 +47,30 @@ struct FileRecord {
   uint64_t checksum = 0;
 };
 
-// The one text for these records.
+// The unique text for these records.
 std::string manifest_text(const std::vector<FileRecord>& records);
 
-// Reads exactly what manifest_text writes, with the files of a checkpoint in
-// their order. MPC_DAMAGED otherwise; MPC_INCOMPATIBLE for a newer format.
+// Parses a manifest. MPC_DAMAGED if it is not exactly what manifest_text writes
+// for the files of a checkpoint; MPC_INCOMPATIBLE if its format is newer.
 mpc_status_t parse_manifest(const std::string& path, const char* data,
                             size_t size, std::vector<FileRecord>* out_records);
 
-// MANIFEST.json of a checkpoint.
+// Reads MANIFEST.json of a checkpoint.
 mpc_status_t read_manifest(Files& files, const std::string& folder,
                            std::vector<FileRecord>* out_records);
 
-// MPC_DAMAGED if a file is not the one that is recorded.
+// MPC_DAMAGED if the size or checksum of a file differs from its record.
 mpc_status_t check_size(const std::string& path, uint64_t size,
                         const FileRecord& record);
 mpc_status_t check_checksum(const std::string& path, uint64_t sum,
                             const FileRecord& record);
 
-// `status`, or that the checkpoint is not whole if a file could not be read
-// because it is not there.
+// Returns `status`, or, if the file could not be read because it does not
+// exist, that the checkpoint is not complete (MPC_DAMAGED).
 mpc_status_t name_missing(Files& files, const std::string& folder,
                           const std::string& name, mpc_status_t status);
 
-// What is read into memory as a whole and parsed has a limit.
+// The maximum size of files that are read into memory as a whole and parsed.
 inline constexpr uint64_t kMaxState = uint64_t{1} << 26;
 uint64_t most_bytes_of(const std::string& name);
 
@@ -87,17 +87,18 @@ struct StoredTensor {
   uint64_t bytes = 0;
 };
 
-// Lays `tensors` out one after the other (sets `offset`) and returns the bytes
-// before the first: length and header.
+// Lays out `tensors` one after the other (sets `offset`) and returns the bytes
+// before the first: the length of the header and the header.
 std::string safetensors_header(std::vector<StoredTensor>* tensors);
 
 // How many bytes at the beginning of a file of `size` bytes parse_safetensors
-// looks at, read from the first 8 of them; 0 if there is no such file.
+// reads, according to the first 8 of them; 0 if they are not those of a valid
+// file.
 uint64_t safetensors_header_size(const uint8_t* data, uint64_t size);
 
-// Reads the header of a file and checks it against the file's size: every byte
-// belongs to exactly one tensor. Sorted by name. Takes memory in proportion to
-// the header, whatever it says.
+// Parses the header of a file and checks it against the file's size: every byte
+// must belong to exactly one tensor. Tensors are sorted by name. Memory use is
+// proportional to the size of the header, whatever its contents.
 mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
                                uint64_t size,
                                std::vector<StoredTensor>* out_tensors);
@@ -106,15 +107,15 @@ mpc_status_t parse_safetensors(const std::string& path, const uint8_t* data,
 // state.json
 //===----------------------------------------------------------------------===//
 
-// XXH3 over names, types and shapes of what a checkpoint of the program
-// stores (without the loss scale) and the names of its entry points: equal for
-// programs that can exchange checkpoints as they are.
+// XXH3 of the names, types and shapes of the tensors in the program's
+// checkpoints (without the loss scale) and of the names of its entry points.
+// Programs with equal hashes can exchange checkpoints.
 uint64_t program_hash(const mpc_program_t& program);
 
-// MPC_INVALID_ARGUMENT if there are more properties than can be read again.
+// MPC_INVALID_ARGUMENT if there are more properties than parse_state accepts.
 mpc_status_t state_text(const mpc_session_t& session, std::string* out_text);
 
-// What state.json says, whatever the program.
+// The contents of state.json, independent of the program.
 struct StateFile {
   struct Control {
     std::string type;            // "f32[2,3]".
@@ -128,14 +129,15 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
                          StateFile* out_state);
 
 // Writes the control states to `states`, a copy of the state memory, and lists
-// in `missing` those that the checkpoint need not have and has not.
-// `out_misfit` as in load_checkpoint.
+// in `missing` the pending states that an older checkpoint lacks. `out_misfit`
+// is that of load_checkpoint.
 mpc_status_t apply_state(const std::string& path, const StateFile& state,
                          const mpc_program_t& program, uint8_t* states,
                          std::vector<const StateTensor*>* missing,
                          std::string* out_misfit);
 
-// What micro-batches make of a tensor before its update: null for other names.
+// The state whose pending value `tensor` is; null if `tensor` is not a pending
+// state.
 const StateTensor* pending_of(const mpc_program_t& program,
                               const StateTensor& tensor);
 
@@ -149,31 +151,33 @@ StoredIn stored_in(const StateTensor& tensor);
 
 mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& path);
 
-// With `out_misfit`, what the optimizer keeps need not fit: what the program
-// has none of is dropped, what the checkpoint has none of begins anew, weights
-// of other masters are rounded or widened, and the first such thing is put
-// there. Without it that is an error.
+// With `out_misfit`, optimizer states need not fit: those that the program does
+// not have are dropped, those that the checkpoint does not have keep their
+// initial values, weights of another master type are rounded or widened, and
+// `*out_misfit` describes the first such misfit. Without it, a misfit is an
+// error.
 mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
                              std::string* out_misfit = nullptr);
 
-// Whether a checkpoint is whole and well formed, which can be said without its
-// program: what this passes, load_checkpoint may only find incompatible. Reads
-// everything and keeps little. `out_bytes`: what its files have.
+// Checks that a checkpoint is complete and well formed, without its program: if
+// this passes, load_checkpoint can still find it incompatible but not damaged.
+// Reads everything in pieces. `out_bytes` is the total size of the files in the
+// manifest.
 mpc_status_t verify_checkpoint(Files& files, const std::string& path,
                                uint64_t* out_bytes);
 
-// The same by manifest and sizes alone.
+// The same, but checks only the manifest and the sizes.
 mpc_status_t glance_at_checkpoint(Files& files, const std::string& path,
                                   uint64_t* out_bytes);
 
-// "<path>.<kind>-<pid>-<host>-<random>": a name beside `path` that nobody
-// else uses. `kind` is "tmp" (unfinished or to be removed) or "old" (whole,
+// "<path>.<kind>-<pid>-<host>-<random>": a unique name in the same folder as
+// `path`. `kind` is "tmp" (unfinished or to be removed) or "old" (complete,
 // moved aside for a moment).
 std::string name_beside(const std::string& path, const char* kind);
 
-// Removes a checkpoint's files and its folder. Other files are left alone, and
-// with them the folder; a link is not followed (-ENOTDIR). Returns what the
-// first call that failed did.
+// Removes a checkpoint's files and its folder. If there are other files, they
+// and the folder are left alone. A link is not followed (-ENOTDIR). Returns the
+// error of the first call that failed.
 int remove_checkpoint(Files& files, const std::string& path);
 
 // Whether a folder holds nothing but (some of) a checkpoint's files.
@@ -184,8 +188,8 @@ mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
                          std::string* out_misfit = nullptr);
 mpc_status_t prune(Files& files, const std::string& folder, size_t keep);
 
-// Removes what saves and removals that were killed left in a folder. One that
-// does not exist holds nothing.
+// Removes the remains of interrupted saves and removals from a folder. A folder
+// that does not exist is not an error.
 mpc_status_t remove_leftovers(Files& files, const std::string& folder);
 
 }  // namespace mpc::runtime

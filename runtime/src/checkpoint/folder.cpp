@@ -1,4 +1,5 @@
-// A folder of checkpoints "step-1000": the newest whole one, and tidying up.
+// A folder of checkpoints "step-1000": loading the newest complete one, and
+// removing old ones.
 
 #include <signal.h>
 #include <sys/random.h>
@@ -37,21 +38,21 @@ uint64_t random_number() {
   return number;
 }
 
-// This machine among those that may share a file system.
+// Identifies this machine among those that may share a file system.
 std::string host_mark() {
   char name[256] = {};
   (void)::gethostname(name, sizeof(name) - 1);
   return hex_of(checksum(name, std::strlen(name))).substr(0, 8);
 }
 
-// Names that saving leaves: a checkpoint, one moved aside, an unfinished one.
+// What a name means: a checkpoint, one moved aside, an unfinished one.
 enum class Kind { kWhole, kOld, kTemporary };
 
 struct Candidate {
   std::string name;
   Kind kind;
   uint64_t step;
-  uint64_t process = 0;  // Who wrote an old or temporary one, and where.
+  uint64_t process = 0;  // The writer of an old or temporary one, and its host.
   std::string host;
 };
 
@@ -60,8 +61,9 @@ bool all_digits(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// "step-1000", "step-1000.tmp-<pid>-<host>-<random>". Of several such endings
-// the last says what it is: what was moved aside may be moved aside again.
+// Parses "step-1000" and "step-1000.tmp-<pid>-<host>-<random>". If a name has
+// several such suffixes, because it was moved aside more than once, the last
+// one counts.
 bool parse_candidate(const std::string& name, Candidate* out) {
   if (name.compare(0, 5, "step-") != 0) return false;
   size_t dot = name.find('.');
@@ -89,15 +91,15 @@ bool parse_candidate(const std::string& name, Candidate* out) {
   return true;
 }
 
-// Whether a folder itself stands there: saving makes no links, so a link is
-// somebody else's, and what lies behind it even more so.
+// Whether `path` is a folder and not a link. Saving makes no links, so neither
+// a link nor its target is ours.
 bool is_real_folder(const std::string& path) {
   struct stat info;
   return ::lstat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-// Whether there is a folder, or a link to one. If that cannot be found out,
-// there may be one.
+// Whether `path` is a folder or a link to one. True if that cannot be
+// determined.
 bool is_folder(const std::string& path) {
   struct stat info;
   if (::stat(path.c_str(), &info) == 0) return S_ISDIR(info.st_mode);
@@ -114,8 +116,8 @@ mpc_status_t newest_unreadable(mpc_status_t status) {
   return explained;
 }
 
-// Everything of the folder that has a name that saving gives, newest first; of
-// the same step the one in its place first.
+// Everything in the folder whose name can come from saving, newest first; for
+// the same step, the one that was not moved aside first.
 int list_candidates(Files& files, const std::string& folder,
                     std::vector<Candidate>* out) {
   std::vector<std::string> names;
@@ -133,8 +135,8 @@ int list_candidates(Files& files, const std::string& folder,
   return 0;
 }
 
-// Whether a process of this machine is gone. One that was killed stays a while
-// as a zombie, until its parent asks about it, and writes nothing any more.
+// Whether a process of this machine is gone. A zombie counts as gone: it was
+// killed and its parent has not waited for it yet, but it writes nothing.
 bool is_gone(uint64_t process) {
   if (process == 0 || process > INT32_MAX) return false;
   if (::kill(static_cast<pid_t>(process), 0) != 0) return errno == ESRCH;
@@ -144,13 +146,14 @@ bool is_gone(uint64_t process) {
   char room[256];
   std::string text(room, std::fread(room, 1, sizeof(room), file));
   std::fclose(file);
-  // "42 (name) Z ...": the name may hold parentheses itself.
+  // "42 (name) Z ...": the name may contain parentheses.
   size_t end = text.rfind(')');
   return end != std::string::npos && text.compare(end, 3, ") Z") == 0;
 }
 
-// Whether nobody can still be writing a temporary folder: its process is gone,
-// or (another machine's cannot be asked) nothing in it changed for an hour.
+// Whether no process can still be writing a temporary folder: its process is
+// gone, or nothing in the folder has changed for an hour (processes of other
+// machines cannot be checked).
 bool is_stale(Files& files, const std::string& path,
               const Candidate& candidate) {
   if (candidate.host == host_mark() && is_gone(candidate.process)) return true;
@@ -165,7 +168,7 @@ bool is_stale(Files& files, const std::string& path,
   return ::time(nullptr) - newest > kStaleSeconds;
 }
 
-// Removes what a save or a removal left there, if nobody is at it.
+// Removes the remains of a save or removal, unless it may still be running.
 void remove_leftover(Files& files, const std::string& path,
                      const Candidate& candidate) {
   if (candidate.kind == Kind::kTemporary && is_real_folder(path) &&
@@ -173,10 +176,11 @@ void remove_leftover(Files& files, const std::string& path,
     (void)remove_checkpoint(files, path);
 }
 
-// Takes a checkpoint's name away before its files, so that a crash in between
-// leaves no half of one.
+// Removes a checkpoint. Renames it first, so that a crash midway leaves no
+// incomplete checkpoint under its name.
 mpc_status_t discard(Files& files, const std::string& path) {
-  if (!is_checkpoint_folder(files, path)) return nullptr;  // Holds more: keep.
+  // Keep folders that contain other files.
+  if (!is_checkpoint_folder(files, path)) return nullptr;
   std::string aside = name_beside(path, "tmp");
   int result = files.rename(path.c_str(), aside.c_str(), 0);
   if (result == 0) result = remove_checkpoint(files, aside);
@@ -230,8 +234,8 @@ mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
       return nullptr;
     }
     mpc_code_t code = mpc_status_code(status);
-    // What is there and cannot be read now may be read later: an older one
-    // would silently undo the training since.
+    // A checkpoint that cannot be read now may be readable later. Loading an
+    // older one would silently discard the training since.
     if (code == MPC_IO && is_folder(path)) return newest_unreadable(status);
     if (code != MPC_DAMAGED && code != MPC_IO) return status;
     if (!warning.empty()) warning += "; ";
@@ -263,7 +267,7 @@ mpc_status_t prune(Files& files, const std::string& folder, size_t keep) {
   size_t kept = 0;
   for (const Candidate& candidate : candidates) {
     std::string path = folder + '/' + candidate.name;
-    // A link to another run's checkpoint is neither kept for ours nor removed.
+    // A link to another run's checkpoint is neither counted nor removed.
     if (!is_real_folder(path)) continue;
     if (candidate.kind == Kind::kTemporary) {
       remove_leftover(files, path, candidate);
@@ -278,20 +282,20 @@ mpc_status_t prune(Files& files, const std::string& folder, size_t keep) {
         continue;
       }
       mpc_code_t code = mpc_status_code(status);
-      // What cannot be read now may be read later.
+      // A checkpoint that cannot be read now may be readable later.
       if (code != MPC_DAMAGED) return status;
       mpc_status_free(status);
     }
     doomed.push_back(std::move(path));
   }
-  // Without a whole one, even a damaged one is better than nothing.
+  // Without a complete checkpoint, even a damaged one is better than none.
   if (kept == 0) return nullptr;
   for (const std::string& path : doomed)
     MPC_RETURN_IF_ERROR(discard(files, path));
   return nullptr;
 }
 
-// A copy for the caller; null for an empty text.
+// Makes a copy that the caller owns; null for an empty text.
 static mpc_status_t copy_string(const std::string& text, char** out) {
   *out = nullptr;
   if (text.empty()) return nullptr;

@@ -1,4 +1,4 @@
-// Reading a checkpoint: everything is checked before the session changes.
+// Reads a checkpoint. Everything is checked before the session changes.
 
 #include <cstring>
 
@@ -30,15 +30,15 @@ std::string type_of(const StoredTensor& tensor) {
   return type_text(tensor.dtype, tensor.shape.data(), tensor.shape.size());
 }
 
-// Adam corrects its moments by the steps they have seen: those that begin anew
-// have seen none.
+// Whether the tensor is a moment. Adam's bias correction needs the number of
+// steps a moment has seen, so if moments restart, the step count does too.
 bool is_adams(const StateTensor& tensor) {
   return tensor.role == schema::StateRole::FirstMoment ||
          tensor.role == schema::StateRole::SecondMoment;
 }
 
-// Copies the tensors of one file to their places in the states. Both sides must
-// have the same tensors, unless misfits are only told.
+// Copies the tensors of one file to their places in the states. File and
+// program must have the same tensors, unless misfits are allowed.
 class TensorFile {
  public:
   TensorFile(std::string path, const Memory& file,
@@ -71,7 +71,8 @@ class TensorFile {
   }
 
  private:
-  // Passes over what the program has none of, up to `tensor` or the end.
+  // Skips stored tensors that the program does not have, up to `tensor` or the
+  // end.
   mpc_status_t pass_over(const StateTensor* tensor) {
     for (; next_ < stored_.size(); ++next_) {
       if (tensor && stored_[next_].name >= tensor->name) break;
@@ -105,7 +106,7 @@ class TensorFile {
                            what.c_str());
   }
 
-  // Returns an error, or null where a misfit is only told.
+  // Returns an error, or records the misfit and returns null if it is allowed.
   mpc_status_t misfit(const std::string& what) {
     if (!misfit_) return incompatible(what);
     if (misfit_->empty()) *misfit_ = what;
@@ -121,7 +122,7 @@ class TensorFile {
   bool moments_begin_anew_ = false;
 };
 
-// The files of a checkpoint, each whole and as the manifest says.
+// The files of a checkpoint; their sizes and checksums match the manifest.
 struct CheckpointFiles {
   Memory model, optimizer, state;
 };
@@ -146,7 +147,8 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
   CheckpointFiles contents;
   MPC_RETURN_IF_ERROR(read_checkpoint(*session->files, path, &contents));
 
-  // What is damaged is damaged for every program: that comes first.
+  // Report damage before incompatibility: a damaged file is damaged for every
+  // program.
   StateFile state;
   MPC_RETURN_IF_ERROR(parse_state(
       path + '/' + kStateFile, reinterpret_cast<char*>(contents.state.data()),
@@ -159,8 +161,9 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
                                         contents.optimizer.data(),
                                         contents.optimizer.size(), &optimizer));
 
-  // A copy of the states takes the new values; the session gets it whole. It
-  // starts from the program's own, for what a checkpoint need not have.
+  // Collect the new values in a copy of the state memory, which is uploaded as
+  // a whole. It starts from the program's initial values, for states that a
+  // checkpoint may lack.
   Memory states;
   MPC_RETURN_IF_ERROR(make_initial_states(program, 0, &states));
   std::vector<const StateTensor*> missing;
@@ -186,7 +189,8 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
                 tensor->bytes);
   renew_working_copies(program, states.data());
 
-  // What is queued has happened, whatever the weights became: they go.
+  // Wait for queued steps. It does not matter if they diverged, because their
+  // weights are replaced.
   mpc_status_t queued = finish_steps(session);
   if (queued && mpc_status_code(queued) != MPC_NUMERIC) return queued;
   mpc_status_free(queued);

@@ -1,5 +1,5 @@
-// The manifest has one spelling: a reader writes it again from what it read
-// and compares, so no bit of it can change unseen.
+// The text of a manifest is unique: the reader writes it again from what it
+// parsed and compares, so that a change of any bit is detected.
 
 #include "runtime/src/base/json.h"
 #include "runtime/src/checkpoint/checkpoint.h"
@@ -19,7 +19,7 @@ std::string manifest_text(const std::vector<FileRecord>& records) {
   return text + "\n}}\n";
 }
 
-// It has a dozen; one of a newer format may have more.
+// A manifest has a dozen values; one of a newer format may have more.
 static constexpr size_t kMaxManifestValues = 1024;
 
 static mpc_status_t damaged_manifest(const std::string& path,

@@ -1,4 +1,4 @@
-// The safetensors format, read as strictly as it is specified.
+// Reads and writes the safetensors format, as strictly as it is specified.
 
 #include <algorithm>
 #include <cinttypes>
@@ -12,7 +12,8 @@ namespace mpc::runtime {
 
 namespace {
 
-// Limit for one tensor: type, offsets, and a shape of any supported rank.
+// The maximum number of JSON values of one tensor: type, offsets, and a shape
+// of any supported rank.
 constexpr size_t kMaxTensorValues = 256;
 
 struct TypeName {
@@ -57,7 +58,8 @@ bool parse_shape(const Json* json, std::vector<int64_t>* shape) {
   return true;
 }
 
-// `data_begin` is where offsets count from, `limit` the file's size.
+// Parses one tensor. Offsets count from `data_begin`; `limit` is the file's
+// size.
 bool parse_tensor(const Json& json, uint64_t data_begin, uint64_t limit,
                   StoredTensor* tensor) {
   const Json* range = json.find("data_offsets");
@@ -77,7 +79,8 @@ bool parse_tensor(const Json& json, uint64_t data_begin, uint64_t limit,
   return tensor->bytes == end - begin;
 }
 
-// Without holes, overlaps, or bytes behind the last tensor. Sorts the tensors.
+// Whether the tensors cover [begin, end) without gaps or overlaps. Sorts the
+// tensors.
 bool covers_all(std::vector<StoredTensor>* tensors, uint64_t begin,
                 uint64_t end) {
   std::sort(tensors->begin(), tensors->end(),
@@ -110,7 +113,7 @@ std::string safetensors_header(std::vector<StoredTensor>* tensors) {
     begin += tensor.bytes;
   }
   json += '}';
-  json.append((8 - json.size() % 8) % 8, ' ');  // Data starts aligned.
+  json.append((8 - json.size() % 8) % 8, ' ');  // Aligns the data.
 
   uint64_t offset = 8 + json.size();
   for (StoredTensor& tensor : *tensors) {
@@ -124,7 +127,8 @@ std::string safetensors_header(std::vector<StoredTensor>* tensors) {
 }
 
 uint64_t safetensors_header_size(const uint8_t* data, uint64_t size) {
-  constexpr uint64_t kMaxHeader = 100'000'000;  // What the reference allows.
+  // The limit of the reference implementation.
+  constexpr uint64_t kMaxHeader = 100'000'000;
   if (size < 8) return 0;
   uint64_t length = 0;
   for (size_t i = 0; i < 8; ++i)

@@ -1,4 +1,4 @@
-// Writing a checkpoint so that no moment exists at which it is half there.
+// Writes a checkpoint so that it is never visible half-written.
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +22,8 @@ namespace {
 
 constexpr uint64_t kPiece = uint64_t{1} << 20;
 
-// One new file: written in order, hashed on the way, synced before it counts.
+// Writes one new file sequentially, hashes what it writes, and syncs at the
+// end.
 class Writer {
  public:
   Writer(Files& files, std::string folder, const char* name)
@@ -34,12 +35,13 @@ class Writer {
     if (file_ >= 0) (void)files_.close(file_);
   }
 
-  // `size` is what will be written; room for it is taken now.
+  // Creates the file and reserves disk space for `size` bytes.
   mpc_status_t open(uint64_t size) {
     file_ = files_.open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666);
     if (file_ < 0) return io_error("create", path_, file_);
     int result = size > 0 ? files_.allocate(file_, size) : 0;
-    // Not every file system can; then the write itself tells.
+    // Not every file system can reserve space; then write() reports a full
+    // disk.
     if (result == -ENOSPC || result == -EDQUOT || result == -EFBIG ||
         result == -EIO)
       return io_error("write", path_, result);
@@ -90,8 +92,8 @@ mpc_status_t write_text(Files& files, const std::string& folder,
   return writer.finish(out_record);
 }
 
-// Weights that are no numbers are worth nothing, and saving them may push out a
-// checkpoint that is.
+// Weights that are not finite are useless, and saving them may cause the
+// removal of a good checkpoint.
 mpc_status_t check_finite(const StateTensor& tensor, const void* values,
                           uint64_t first, uint64_t count) {
   uint64_t found = find_non_finite(tensor.dtype, values, count, true);
@@ -158,8 +160,8 @@ mpc_status_t write_folder(const mpc_session_t& session,
   return sync_folder(files, folder);
 }
 
-// The folder under its first name. Goes away with this object unless the
-// checkpoint is complete.
+// The folder under its temporary name. The destructor removes it unless `keep`
+// is set.
 struct FreshFolder {
   Files& files;
   const std::string path;
@@ -169,7 +171,7 @@ struct FreshFolder {
     try {
       (void)remove_checkpoint(files, path);
     } catch (const std::bad_alloc&) {
-      // Without memory for names it stays, until it is pruned.
+      // Without memory for its name, the folder stays until it is pruned.
     }
   }
 };
@@ -178,9 +180,9 @@ bool is_unsupported(int result) {
   return result == -EINVAL || result == -ENOSYS || result == -EOPNOTSUPP;
 }
 
-// Replaces the checkpoint `path` where the file system cannot exchange two
-// names. Between the steps the old one stands beside as "<path>.old-...",
-// where load_latest finds it.
+// Replaces the checkpoint `path` if the file system cannot exchange two names.
+// Between the two steps the old checkpoint is called "<path>.old-...", where
+// load_latest finds it.
 mpc_status_t replace_in_two_steps(FreshFolder& fresh, const std::string& path) {
   Files& files = fresh.files;
   std::string aside = name_beside(path, "old");
@@ -206,8 +208,8 @@ mpc_status_t replace(FreshFolder& fresh, const std::string& path) {
   int result = files.rename(fresh.path.c_str(), path.c_str(), RENAME_EXCHANGE);
   if (is_unsupported(result)) return replace_in_two_steps(fresh, path);
   if (result < 0) return io_error("replace", path, result);
-  // The old one, which has the first name now, is removed only when the new
-  // one would survive a power loss in its place.
+  // Remove the old checkpoint, which now has the temporary name, only after the
+  // sync: from then on the new one survives a power loss.
   fresh.keep = true;
   MPC_RETURN_IF_ERROR(sync_folder(files, parent_folder(path)));
   fresh.keep = false;

@@ -1,4 +1,4 @@
-// state.json: everything of a session that is small.
+// state.json: control states, progress and properties of a session.
 
 #include <cstring>
 
@@ -32,7 +32,7 @@ static bool is_loss_scaling(const StateTensor& tensor) {
          tensor.role == StateRole::LossScaleStreak;
 }
 
-// The same of what the program has not, and a checkpoint has.
+// The same by name, for states of a checkpoint that the program does not have.
 static bool is_loss_scaling(const std::string& name) {
   const std::string usual = usual_name(name);
   return usual == "loss_scale" || usual == "loss_scale_streak";
@@ -67,7 +67,8 @@ static std::string bits_of(float value) {
   return hex_of_bytes(&value, sizeof(value));
 }
 
-// A control state has three values, a property one.
+// Limits on JSON values in state.json: a control state has three values, a
+// property has one.
 static constexpr size_t kMaxStateValues = 1 << 16;
 static constexpr size_t kMaxProperties = kMaxStateValues / 2;
 
@@ -140,7 +141,8 @@ mpc_status_t incompatible(const std::string& path, const std::string& what) {
                          what.c_str());
 }
 
-// Bytes of a type as type_text writes it; false if it is none.
+// The number of bytes of a type written by type_text; false if it is not a
+// type.
 bool bytes_of_type(const std::string& text, uint64_t* bytes) {
   size_t open = text.find('[');
   if (open == std::string::npos || text.back() != ']') return false;
@@ -179,7 +181,7 @@ bool parse_control(const Json& json, StateFile::Control* control) {
   return parse_hex_bytes(bits->text, control->bytes.data(), bytes);
 }
 
-// Steps are counted in an int64.
+// Parses a step count, which must fit an int64.
 bool to_count(const Json* json, uint64_t* value) {
   return json && json->to_unsigned(value) &&
          *value <= static_cast<uint64_t>(INT64_MAX);
@@ -195,12 +197,12 @@ bool parse_progress(const Json& json, Progress* progress) {
                          sizeof(progress->grad_norm));
 }
 
-// What the file says for people is what the program counts.
+// Whether "step", which is for people, equals the program's step counter.
 bool is_right_step(const Json& json, const StateFile& state) {
   uint64_t step;
   if (!to_count(json.find("step"), &step)) return false;
-  // The one of the compiler has "mpc." before its name where the model has
-  // another; that of the model has it less often.
+  // If the model has a state of that name, the compiler's counter has more
+  // "mpc." prefixes than it, so the longest name is the compiler's.
   std::string name = "step_count";
   auto counter = state.control.find(name);
   for (const auto& [other, value] : state.control)
@@ -231,7 +233,7 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
       named->kind != Json::Kind::kObject)
     return damaged_state_file(path, "it lacks control states or properties");
   for (const auto& [name, value] : named->members) {
-    // What set_property takes; it ends at the first NUL.
+    // mpc_session_set_property takes C strings, so these cannot contain NUL.
     if (value.kind != Json::Kind::kString ||
         name.find('\0') != std::string::npos ||
         value.text.find('\0') != std::string::npos)
@@ -252,7 +254,7 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
                          const mpc_program_t& program, uint8_t* states,
                          std::vector<const StateTensor*>* missing,
                          std::string* out_misfit) {
-  // Returns an error, or null where a misfit is only told.
+  // Returns an error, or records the misfit and returns null if it is allowed.
   auto misfit = [&](const std::string& what) -> mpc_status_t {
     if (!out_misfit) return incompatible(path, what);
     if (out_misfit->empty()) *out_misfit = what;

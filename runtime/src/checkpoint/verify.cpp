@@ -1,4 +1,4 @@
-// What can be said of a checkpoint without its program.
+// Checks of a checkpoint that do not need its program.
 
 #include <algorithm>
 #include <cinttypes>
@@ -70,8 +70,8 @@ mpc_status_t open_recorded(Files& files, const std::string& folder,
       ByteText(file->size()).c_str(), ByteText(most).c_str());
 }
 
-// Reads on to the end, piece by piece, and compares checksums. `head` is what
-// was read already.
+// Reads the rest of a file in pieces and compares the checksum. `head` is what
+// has been read already.
 mpc_status_t check_rest(OpenFile* file, const std::string& path,
                         const std::vector<uint8_t>& head,
                         const FileRecord& record) {

@@ -33,8 +33,8 @@ static bool write_whole(int file, Span image) {
   return true;
 }
 
-// From here on nobody can change the code, this process included: it is mapped
-// to be executed, never to be written.
+// Seals the file so that nothing, including this process, can change the code
+// any more.
 static bool seal(int file) {
   return ::fcntl(file, F_ADD_SEALS,
                  F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) == 0;
@@ -46,8 +46,9 @@ mpc_status_t Code::load(Span image) {
     return mpc_status_make(MPC_OUT_OF_MEMORY,
                            "cannot place %s of compiled code in memory: %s",
                            ByteText(image.size).c_str(), std::strerror(errno));
-  // The file stays open as long as the code is loaded: dlopen knows objects by
-  // path, and a second one that got this number would be taken for this.
+  // The file stays open as long as the code is loaded: dlopen identifies
+  // objects by path, and would take a later file with the same descriptor for
+  // this one.
   char path[64];
   std::snprintf(path, sizeof(path), "/proc/self/fd/%d", file_);
   handle_ = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);

@@ -1,4 +1,4 @@
-// Native code of a package, loaded from memory.
+// Native code of a package, loaded into the process from memory.
 
 #ifndef MPC_RUNTIME_SRC_DEVICE_CODE_H_
 #define MPC_RUNTIME_SRC_DEVICE_CODE_H_
@@ -12,8 +12,8 @@ namespace mpc::runtime {
 using GeneratedFunction = void (*)(void* const* operands, int64_t begin,
                                    int64_t end);
 
-// A shared object without a name in any file system. This is trusted code:
-// loading it runs its constructors.
+// A shared object that is loaded from an anonymous file in memory. The code is
+// trusted: loading it runs its constructors.
 class Code {
  public:
   Code() = default;
@@ -21,8 +21,8 @@ class Code {
   Code& operator=(Code&&) = delete;
   ~Code();
 
-  // Loads the ELF shared object in `image`. MPC_INCOMPATIBLE if it is not one
-  // that this process can load.
+  // Loads the ELF shared object in `image`. MPC_INCOMPATIBLE if this process
+  // cannot load it.
   mpc_status_t load(Span image);
 
   // Null if the code has no such symbol.

@@ -1,5 +1,5 @@
-// What a device must be able to do. One implementation per kind of device; a
-// session knows this table and nothing of what is behind it.
+// The interface of a device. There is one implementation per kind of device,
+// and sessions use only this interface.
 
 #ifndef MPC_RUNTIME_SRC_DEVICE_DEVICE_H_
 #define MPC_RUNTIME_SRC_DEVICE_DEVICE_H_
@@ -15,16 +15,16 @@
 
 namespace mpc::runtime {
 
-// How a session wants its device used.
+// How a session uses its device.
 struct DeviceOptions {
   uint32_t threads = 0;  // 0: the device's choice.
   bool deterministic = false;
-  void* stream = nullptr;  // CUDA: the caller's CUstream, null for an own one.
+  void* stream = nullptr;  // CUDA: the caller's CUstream; null: make a new one.
   mpc_allocator_t allocator;
 };
 
-// Told before and after each instruction of a traced run; returns false to
-// stop.
+// Called before and after each instruction of a traced run; returns false to
+// stop the run.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -32,33 +32,33 @@ class Observer {
   virtual bool after(const schema::Instruction& instruction) = 0;
 };
 
-// In which memory bytes of the caller lie.
+// The memory that holds the caller's data.
 enum class Place { kHost, kDevice };
 
-// What an input of an entry point gets: the bytes at `data`.
+// An input of an entry point: the bytes at `data` are copied to `buffer`.
 struct Input {
   const schema::Buffer* buffer;
   const void* data;
   Place place;
 };
 
-// A number that a submission reads for the session.
+// A number that a submission reads back for the session.
 struct Value {
   schema::Space space;
   uint64_t offset;
   uint32_t size;   // At most sizeof(uint64_t).
-  uint32_t after;  // Entry points that have run when it is read: 0 is before
-                   // the first, 2 and more are after the second.
+  uint32_t after;  // Number of entry points that have run when it is read. A
+                   // larger number than there are means after the last one.
 };
 inline constexpr size_t kMaxValues = 10;
 
-// What was read, each in the first bytes of its place.
+// The values that were read, each in the first bytes of its element.
 struct Values {
   uint64_t bits[kMaxValues];
 };
 
-// Work that is queued as one: the inputs arrive, then the entry points run,
-// with values read before, between and after them.
+// Work that is queued as a unit: the inputs are copied, the entry points run in
+// order, and values are read before, between and after them.
 struct Submission {
   const Input* inputs = nullptr;
   size_t num_inputs = 0;
@@ -68,42 +68,42 @@ struct Submission {
   size_t num_values = 0;
 };
 
-// The entry points of a program, made ready to run on memory that is fixed.
-// A failure (MPC_DEVICE_LOST) leaves the memory in between: the session is
-// lost.
+// The entry points of a program, prepared to run at fixed addresses. After a
+// failure with MPC_DEVICE_LOST the contents of memory are undefined, and the
+// session is lost.
 class Executable {
  public:
   virtual ~Executable() = default;
 
-  // Queues the work and returns without waiting for it, where the device can
-  // do that. Inputs in host memory have been taken over when it returns. Each
-  // submission must be waited for; at most depth() + 1 may be in flight.
+  // Queues the work and, if the device supports that, returns without waiting
+  // for it. Inputs in host memory have been copied when it returns. The caller
+  // must wait for each submission; at most depth() + 1 may be in flight.
   virtual mpc_status_t submit(const Submission& submission) = 0;
 
-  // Waits for the oldest submission in flight and gives its values. Later
-  // ones run on.
+  // Waits for the oldest submission in flight and returns its values. Later
+  // submissions continue to run.
   virtual mpc_status_t wait(Values* out_values) = 0;
 
-  // Submissions that may run on while the host prepares the next one. 0 if
-  // submit() does the work itself.
+  // The number of submissions that may run while the host prepares the next
+  // one. 0 if submit() runs the work synchronously.
   virtual size_t depth() const = 0;
 
-  // Puts the inputs of a submission that was waited for back where its entry
-  // point wants them; `later` were submitted and waited for after it. What
-  // instructions need lies there no longer: memory is shared. Nothing may be in
-  // flight. `*out_restored` is false if they are gone.
+  // Copies the inputs of a completed submission to their places in the arena
+  // again, where they have been overwritten because buffers share memory.
+  // `later` is the number of submissions that completed after it. Nothing may
+  // be in flight. `*out_restored` is false if the inputs are no longer
+  // available.
   virtual mpc_status_t restore_inputs(size_t later, bool* out_restored) = 0;
 
-  // Runs an entry point one instruction at a time, for finding where something
-  // went wrong. Nothing may be in flight.
+  // Runs an entry point one instruction at a time, to find where something went
+  // wrong. Nothing may be in flight.
   virtual mpc_status_t trace(uint32_t entry, Observer& observer) = 0;
 
-  // What differs from how the device is meant to be used, for people; "" if
-  // nothing does.
+  // A remark about what does not work as intended on the device, for people; or
+  // "".
   virtual const std::string& note() const = 0;
 
-  // The kernels of libraries that were chosen for this device, in the order of
-  // the program.
+  // The library kernels that were chosen for this device, in program order.
   struct Kernel {
     std::string kernel, implementation, entry, instruction;
     uint64_t calls = 0;
@@ -122,12 +122,12 @@ class Device {
   // "cpu", "cuda:0 NVIDIA H200".
   virtual const std::string& name() const = 0;
 
-  // Takes memory for states and arena, zeroed and aligned to kAlignment; both
-  // live as long as the device.
+  // Allocates memory for states and arena, zeroed and aligned to kAlignment;
+  // both live as long as the device.
   virtual mpc_status_t allocate(uint64_t state_size, uint64_t arena_size) = 0;
 
-  // Moves bytes of the caller to or from [offset, offset + size) of a memory,
-  // after everything that was queued before, and waits until it is done.
+  // Copies bytes of the caller to or from [offset, offset + size) of a memory
+  // space, after all work that is already queued, and waits for the copy.
   virtual mpc_status_t upload(schema::Space space, uint64_t offset,
                               const void* data, uint64_t size,
                               Place place = Place::kHost) = 0;
@@ -135,12 +135,12 @@ class Device {
                                 void* data, uint64_t size,
                                 Place place = Place::kHost) const = 0;
 
-  // Where `data`, which the caller says lies on `device`, does lie.
-  // MPC_INVALID_ARGUMENT if that is not the host and not this device.
+  // Finds out where `data` is; the caller claims that it is on `device`.
+  // MPC_INVALID_ARGUMENT if it is neither on the host nor on this device.
   virtual mpc_status_t locate(mpc_device_t device, const void* data,
                               Place* out_place) const = 0;
 
-  // Loads the code and makes every instruction ready.
+  // Loads the code and prepares every instruction.
   virtual mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) = 0;
 };
 
@@ -148,14 +148,14 @@ class Device {
 struct OpenedDevice {
   std::unique_ptr<Device> device;
   const schema::Variant* variant = nullptr;
-  std::string note;  // Why it is not another one, for people; or "".
+  std::string note;  // Why "auto" chose no accelerator, for people; or "".
 };
 
-// Opens a device by name for a program, which must outlive it: a name of
-// kernels/devices.def, of accelerators with a number ("cuda:1"); "auto" is the
-// first accelerator if the program has code that it runs, else a host.
-// MPC_UNAVAILABLE if this machine has none such, MPC_INCOMPATIBLE if it cannot
-// run the program's code.
+// Opens a device by name for a program, which must outlive it. The name is one
+// of kernels/devices.def, for accelerators optionally with a number ("cuda:1"),
+// or "auto": the first accelerator that can run the program's code, otherwise a
+// host. MPC_UNAVAILABLE if this machine has no such device, MPC_INCOMPATIBLE if
+// the device cannot run the program's code.
 mpc_status_t open_device(const char* name, const mpc_program_t& program,
                          const DeviceOptions& options,
                          OpenedDevice* out_device);

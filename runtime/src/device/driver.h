@@ -1,6 +1,6 @@
-// What the runtime asks of a kind of device. One for each row of
-// kernels/devices.def, in a folder of its name: no other code here knows which
-// devices there are.
+// The interface between the runtime and a kind of device. Each row of
+// kernels/devices.def has one driver, in a folder of its name; no other code of
+// the runtime depends on which devices there are.
 
 #ifndef MPC_RUNTIME_SRC_DEVICE_DRIVER_H_
 #define MPC_RUNTIME_SRC_DEVICE_DRIVER_H_
@@ -14,30 +14,30 @@
 namespace mpc::runtime {
 
 struct DeviceDriver {
-  // Opens device number `index`, 0 for a host, for the program's variant of the
-  // kind.
+  // Opens device number `index` (0 for a host) to run `variant`, the program's
+  // variant for this kind of device.
   mpc_status_t (*open)(int index, const mpc_program_t& program,
                        const schema::Variant& variant,
                        const DeviceOptions& options,
                        std::unique_ptr<Device>* out_device);
   // MPC_INCOMPATIBLE if the file has no code for the functions of the variant.
-  // Null where which code it takes depends on the device: `open` says it.
+  // Null if that depends on the device; then `open` reports it.
   mpc_status_t (*check_code)(const schema::Program& root, const uint8_t* file,
                              const schema::Variant& variant);
-  // MPC_INCOMPATIBLE if this machine cannot run the variant. Null if `open`
-  // finds out.
+  // MPC_INCOMPATIBLE if this machine cannot run the variant. Null if only
+  // `open` can tell.
   mpc_status_t (*check_machine)(const schema::Variant& variant);
-  // Whether functions are started as blocks of threads, on operands at
-  // multiples of kVectorAlignment.
+  // Whether functions are launched as blocks of threads, on operands aligned to
+  // kVectorAlignment.
   bool has_blocks;
 };
 
-// What the folders define.
+// Declares the drivers, which the folders define.
 #define MPC_DEVICE(name, Folder, ...) \
   extern const DeviceDriver k##Folder##Driver;
 #include "kernels/devices.def"
 
-// A row and its driver.
+// A row of kernels/devices.def and its driver.
 struct DeviceKind {
   const kernels::DeviceRow* row;
   const DeviceDriver* driver;
@@ -49,7 +49,7 @@ inline constexpr DeviceKind kDeviceKinds[] = {
 #include "kernels/devices.def"
 };
 
-// Null if there is no such kind, as for a variant that a newer compiler made.
+// Null if this runtime has no such kind, as for a variant of a newer compiler.
 inline const DeviceKind* find_device_kind(std::string_view name) {
   for (const DeviceKind& kind : kDeviceKinds)
     if (kind.row->name == name) return &kind;

@@ -1,4 +1,5 @@
-// Memory of the process, a team of threads, calls in a flat array.
+// Implements host devices: states and arena in process memory, a team of
+// threads, and calls in a flat array.
 
 #include "runtime/src/device/host.h"
 
@@ -23,8 +24,9 @@ namespace mpc::runtime {
 
 namespace {
 
-// Round to nearest, subnormals kept, no traps: results must not depend on what
-// the caller's thread was left in.
+// While in scope, sets the default floating-point mode: round to nearest, keep
+// subnormals, no traps. Results must not depend on the mode of the caller's
+// thread.
 class DefaultFloats {
  public:
 #if defined(__SSE2__)
@@ -47,7 +49,7 @@ class DefaultFloats {
 class Threads {
  public:
   mpc_status_t start(int count);
-  // Again, where the process is a copy of the one that started them.
+  // Starts the threads again if the process has forked since.
   mpc_status_t check() const;
   int count() const { return count_; }
   kernels::Team* team() const { return team_.get(); }
@@ -77,7 +79,7 @@ mpc_status_t Threads::check() const {
   return refused(count_, why);
 }
 
-// While in scope, kernels that the calling thread runs use these.
+// While in scope, kernels that the calling thread runs use these threads.
 class Work {
  public:
   explicit Work(const Threads& threads)
@@ -89,7 +91,7 @@ class Work {
   kernels::ThreadScope threads_;
 };
 
-// One instruction made ready. Exactly one of `function` and `kernel` is set.
+// A prepared instruction. Exactly one of `function` and `kernel` is set.
 struct Call {
   GeneratedFunction function = nullptr;
   const kernels::Kernel* kernel = nullptr;
@@ -128,7 +130,7 @@ class HostExecutable : public Executable {
   }
   size_t depth() const override { return 0; }
   const std::string& note() const override { return note_; }
-  // They came with the call, whose caller has them.
+  // Never restores: steps are synchronous, so the caller still has the inputs.
   mpc_status_t restore_inputs(size_t, bool* out_restored) override {
     *out_restored = false;
     return nullptr;
@@ -157,7 +159,8 @@ class HostExecutable : public Executable {
       call.function(call.operands, 0, call.items);
     return true;
   }
-  // `*changed` says if states were changed so far, and is kept up to date.
+  // `*changed` tells whether states have changed so far; the function updates
+  // it.
   mpc_status_t run(uint32_t entry, bool* changed) const;
   void read_values(const Submission& submission, size_t entries_done);
   uint8_t* memory(schema::Space space) const {
@@ -174,10 +177,10 @@ class HostExecutable : public Executable {
   const kernels::Context context_;
   Code code_;
   std::vector<GeneratedFunction> functions_;
-  // By key_of: equal calls share a kernel.
+  // The key is that of key_of: equal calls share a kernel.
   std::map<std::vector<int64_t>, std::unique_ptr<kernels::Kernel>> kernels_;
   size_t scratch_size_ = 0;
-  Memory scratch_;  // Shared by all calls: they run one after the other.
+  Memory scratch_;  // Shared by all calls, which run one at a time.
   std::vector<std::vector<void*>>
       operands_;                          // Operands of each entry, end to end.
   std::vector<std::vector<Call>> calls_;  // Calls of each entry.
@@ -216,7 +219,7 @@ mpc_status_t HostExecutable::prepare_entry(const schema::Entry& entry) {
     size_t num_operands = 0;
     for (const schema::Instruction* instruction : *instructions)
       num_operands += instruction->operands()->size();
-    // Never grows from here on: calls point into it.
+    // `operands` must not reallocate from here on: calls point into it.
     operands.reserve(num_operands);
     calls.reserve(instructions->size());
     for (const schema::Instruction* instruction : *instructions) {
@@ -264,8 +267,8 @@ mpc_status_t HostExecutable::make_kernel(const schema::Instruction& instruction,
   return nullptr;
 }
 
-// Running out of memory is the only way for a kernel to fail: its description
-// was checked.
+// A kernel can fail only by running out of memory, because its description was
+// checked.
 mpc_status_t HostExecutable::failed(uint32_t entry, size_t index,
                                     bool changed) const {
   const schema::Instruction& instruction =
@@ -282,7 +285,7 @@ mpc_status_t HostExecutable::failed(uint32_t entry, size_t index,
                          name);
 }
 
-// The values that are due when so many entry points have run.
+// Reads the values that are due after `entries_done` entry points.
 void HostExecutable::read_values(const Submission& submission,
                                  size_t entries_done) {
   for (size_t i = 0; i < submission.num_values; ++i) {

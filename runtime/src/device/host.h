@@ -1,4 +1,4 @@
-// Devices that are the CPU of the process: they differ in their kernels.
+// Devices that run on the CPU of this process. They differ in their kernels.
 
 #ifndef MPC_RUNTIME_SRC_DEVICE_HOST_H_
 #define MPC_RUNTIME_SRC_DEVICE_HOST_H_
@@ -13,9 +13,9 @@
 namespace mpc::runtime {
 
 struct Host {
-  // As variants and their code go by.
+  // The name of the device in variants and code segments.
   const char* name;
-  // Makes the kernels of the catalog.
+  // Makes a kernel of the catalog.
   std::unique_ptr<kernels::Kernel> (*make_kernel)(
       const kernels::KernelDesc& desc, const kernels::Context& context,
       std::string* error);
@@ -23,7 +23,7 @@ struct Host {
   bool has_threads;
 };
 
-// Opens such a device; `host` must outlive it.
+// Opens a host device; `host` must outlive it.
 mpc_status_t open_host(const Host& host, const mpc_program_t& program,
                        const schema::Variant& variant,
                        const DeviceOptions& options,
@@ -34,7 +34,7 @@ mpc_status_t check_host_code(const Host& host, const schema::Program& root,
                              const uint8_t* file,
                              const schema::Variant& variant);
 
-// The driver of such a device.
+// The driver of a host device.
 template <const Host& kHost>
 constexpr DeviceDriver host_driver() {
   return {

@@ -1,4 +1,5 @@
-// Catalog calls as the kernels' library wants them described.
+// Converts calls of catalog kernels to the descriptions that the kernel library
+// takes.
 
 #ifndef MPC_RUNTIME_SRC_DEVICE_KERNEL_CALL_H_
 #define MPC_RUNTIME_SRC_DEVICE_KERNEL_CALL_H_
@@ -14,10 +15,11 @@ namespace mpc::runtime {
 
 kernels::KernelDesc describe_call(const schema::Instruction& instruction);
 
-// Everything that a description says. Calls with equal keys share a kernel.
+// All fields of a description as one key. Calls with equal keys share a kernel.
 std::vector<int64_t> key_of(const kernels::KernelDesc& desc);
 
-// MPC_INCOMPATIBLE: this call of this entry point cannot be made.
+// A status with MPC_INCOMPATIBLE: this call of this entry point cannot be
+// prepared.
 mpc_status_t kernel_error(const schema::Entry& entry,
                           const schema::Instruction& instruction,
                           const std::string& error);

@@ -1,4 +1,4 @@
-// Devices by name.
+// Opens devices by name.
 
 #include <cstring>
 #include <string>
@@ -41,7 +41,7 @@ mpc_status_t open_kind(const DeviceKind& kind, int index,
                            &out->device);
 }
 
-// The number behind the name of a kind and a colon; false if it is none.
+// Parses the device number in "<kind>:<number>"; false if it is not a number.
 bool parse_number(std::string_view digits, int* number) {
   if (digits.empty() || digits.size() > 4) return false;
   *number = 0;
@@ -52,8 +52,8 @@ bool parse_number(std::string_view digits, int* number) {
   return true;
 }
 
-// The first accelerator that runs the program, else a host. A program for hosts
-// alone needs no reason to run there.
+// Opens the first accelerator that runs the program, otherwise a host. Notes
+// why no accelerator was chosen only if the program has code for one.
 mpc_status_t open_best(const mpc_program_t& program,
                        const DeviceOptions& options, OpenedDevice* out) {
   const DeviceKind* host = nullptr;

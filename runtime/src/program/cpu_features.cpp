@@ -1,4 +1,4 @@
-// Which of LLVM's x86 features this CPU has and the system lets us use.
+// Which of LLVM's x86 features this CPU has and the operating system enables.
 
 #include "kernels/cpu_isa.h"
 #include "runtime/src/program/program.h"
@@ -15,7 +15,8 @@ namespace {
 
 enum Register : uint8_t { kEax, kEbx, kEcx, kEdx };
 
-// Registers that the system must save for a feature to be usable (XCR0).
+// Registers that the operating system must save so that a feature can be used
+// (XCR0).
 enum Saved : uint32_t {
   kNothing = 0,
   kYmm = 0x6,
@@ -23,7 +24,7 @@ enum Saved : uint32_t {
   kTiles = 0x60000,
 };
 
-// Where CPUID says whether a feature is there.
+// The CPUID bit of a feature.
 struct Feature {
   const char* name;
   uint32_t leaf, subleaf;
@@ -120,7 +121,7 @@ constexpr Feature kFeatures[] = {
     {"x87", 1, 0, kEdx, 0, kNothing},
 };
 
-// Registers the system saves when it switches threads.
+// Registers that the operating system saves when it switches threads.
 uint64_t saved_registers() {
   unsigned eax, ebx, ecx, edx;
   constexpr unsigned kOsxsave = 1u << 27;

@@ -1,4 +1,4 @@
-// Reads a package and proves it whole before anything looks at it.
+// Reads a package and validates it completely before anything uses it.
 
 #include <algorithm>
 #include <cstring>
@@ -16,7 +16,7 @@ namespace {
 constexpr char kSealMark[] = "MPCPSEAL";
 constexpr size_t kSealSize = 16;
 
-// Checks the seal: with it, no bit of the file is other than it was written.
+// Checks the seal, whose checksum covers every bit of the file.
 mpc_status_t check_seal(const uint8_t* file, size_t size) {
   if (size < 8 + kSealSize || !schema::ProgramBufferHasIdentifier(file))
     return mpc_status_make(MPC_DAMAGED, "is not an mpc package");
@@ -32,8 +32,8 @@ mpc_status_t check_seal(const uint8_t* file, size_t size) {
   return nullptr;
 }
 
-// The verifier counts tables, but not the strings of a vector; each variant has
-// one. There are as many variants as kinds of devices.
+// Limits the number of variants, one for each kind of device. Each variant has
+// a vector of strings, and the verifier limits the number of tables only.
 bool has_few_variants(const uint8_t* file, uint64_t size) {
   constexpr uint32_t kMaxVariants = 64;
   using Variants = flatbuffers::Vector<flatbuffers::Offset<schema::Variant>>;
@@ -56,7 +56,7 @@ bool verify_tables(const uint8_t* file, uint64_t size) {
   size = std::min(size, kMax);
   flatbuffers::Verifier::Options options;
   options.max_depth = 16;
-  // A table takes at least 4 bytes: the limit is no limit for honest files.
+  // A table takes at least 4 bytes, so valid files never reach the limit.
   options.max_tables = static_cast<flatbuffers::uoffset_t>(size / 4);
   flatbuffers::Verifier verifier(file, size, options);
   return has_few_variants(file, size) && schema::VerifyProgramBuffer(verifier);
@@ -77,8 +77,8 @@ mpc_status_t verify_file(const uint8_t* file, uint64_t size) {
   if (root.format() == 0)
     return mpc_status_make(MPC_DAMAGED, "package format 0 does not exist");
 
-  // Again for the part before the first segment, so that no table reaches into
-  // one.
+  // Verify the part before the first segment again, so that no table extends
+  // into a segment.
   uint64_t first = size;
   if (root.segments())
     for (const schema::Segment* segment : *root.segments())

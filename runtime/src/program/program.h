@@ -1,4 +1,4 @@
-// What a loaded program is inside the runtime.
+// The internal representation of a loaded program.
 
 #ifndef MPC_RUNTIME_SRC_PROGRAM_PROGRAM_H_
 #define MPC_RUNTIME_SRC_PROGRAM_PROGRAM_H_
@@ -19,17 +19,17 @@ namespace schema = ::mpc::program;
 
 // The package format this runtime reads.
 inline constexpr uint32_t kPackageFormat = 1;
-// What operands of generated kernels are aligned to at least on CUDA.
+// The minimum alignment of operands of generated kernels on CUDA.
 inline constexpr uint64_t kVectorAlignment = 16;
 
-// A piece of the file.
+// A range of bytes of the package.
 struct Span {
   const uint8_t* data = nullptr;
   uint64_t size = 0;
 };
 
-// A tensor of the states under its public name: a whole state, or a slot of a
-// packed one. `offset` and `bytes` count in the state memory.
+// A state tensor under its public name: a whole state, or a slot of a packed
+// state. `offset` and `bytes` refer to the state memory.
 struct StateTensor {
   std::string name;
   uint32_t state;
@@ -43,15 +43,15 @@ struct StateTensor {
   uint64_t bytes;
 };
 
-// Whether the tables are worth no more than the bytes of their file. Tables
-// may refer to the same strings and vectors, and a small file then cost as much
-// as a large one; our writer shares none. After the verifier of FlatBuffers,
-// before anything else.
+// Whether visiting all tables reads no more bytes than the file has. A hostile
+// file may refer to the same strings and vectors many times, and so cost as
+// much as a large one; our writer shares none. Call this after the FlatBuffers
+// verifier and before anything else.
 bool has_no_shared_parts(const schema::Program& root, uint64_t size);
 
-// Checks everything behind the checksums: what each number in `root` points
-// at, and that this CPU can run the code. `size` is that of the file without
-// its seal. MPC_INCOMPATIBLE only if nothing else is wrong.
+// Checks everything that checksums do not: what each number in `root` points
+// at, and that this CPU can run the code. `size` is the size of the file
+// without its seal. Returns MPC_INCOMPATIBLE only if nothing else is wrong.
 mpc_status_t verify_program(const schema::Program& root, const uint8_t* file,
                             uint64_t size);
 
@@ -63,30 +63,30 @@ mpc_status_t list_state_tensors(const schema::Program& root,
 // `variant` needs.
 mpc_status_t check_cpu_features(const schema::Variant& variant);
 
-// Whether the loss scale is a number that the compiler was given: then it is
-// that of the program, whatever a checkpoint has.
+// Whether the loss scale is a constant given to the compiler. The program's
+// scale is then used even if a checkpoint has another.
 bool has_fixed_loss_scale(const mpc_program_t& program);
 
-// What the loss scale never shrinks below; 1 if the program does not say.
+// The minimum of the loss scale; 1 if the program does not say.
 float loss_scale_floor(const mpc_program_t& program);
 
-// The segment of that kind and target; an empty span if there is none.
+// The segment of this kind and target; an empty span if there is none.
 Span find_segment(const schema::Program& root, const uint8_t* file,
                   schema::SegmentKind kind, std::string_view target = "");
 
-// The variant for that kind of device ("cpu"), null if there is none. All of
-// them have the same entry points in the same order: the first one's stand for
-// them where only names and types matter.
+// The variant for this kind of device ("cpu"), null if there is none. All
+// variants have the same entry points in the same order, so code that needs
+// only names and types may use first_variant().
 const schema::Variant* find_variant(const schema::Program& root,
                                     std::string_view device);
 inline const schema::Variant& first_variant(const schema::Program& root) {
   return *root.variants()->Get(0);
 }
 
-// The entry point of that name, -1 if there is none.
+// The entry point of this name, -1 if there is none.
 int find_entry(const schema::Variant& variant, const char* name);
 
-// The binding of that name, -1 if there is none. `bindings` may be null.
+// The binding of this name, -1 if there is none. `bindings` may be null.
 using Bindings = flatbuffers::Vector<flatbuffers::Offset<schema::Binding>>;
 int find_binding(const Bindings* bindings, const char* name);
 
@@ -101,7 +101,7 @@ inline mpc_dtype_t dtype_of(schema::DType dtype) {
   return static_cast<mpc_dtype_t>(dtype);
 }
 
-// Elements and bytes of a verified buffer.
+// The numbers of elements and bytes of a verified buffer.
 uint64_t count_of(const Shape* shape);
 uint64_t bytes_of(const schema::Buffer& buffer);
 
@@ -116,7 +116,7 @@ struct mpc_program_s {
   std::vector<mpc::runtime::StateTensor> tensors;
   std::vector<uint32_t> by_name;  // Indices of `tensors`, sorted by name.
   struct Report {
-    std::string device;  // Empty: all of them.
+    std::string device;  // Empty: the report is for all devices.
     std::string text;    // JSON.
   };
   std::vector<Report> reports;

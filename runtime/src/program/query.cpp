@@ -1,4 +1,4 @@
-// What a program says about itself.
+// The queries of program.h.
 
 #include <algorithm>
 #include <cstdlib>

@@ -18,7 +18,7 @@ struct NamedState {
   StateRole role;
 };
 
-// What packages from before roles call states that have one.
+// State names that imply a role in packages older than roles.
 constexpr NamedState kStates[] = {
     {"adam.first_moment", StateKind::Optimizer, StateRole::FirstMoment},
     {"adam.second_moment", StateKind::Optimizer, StateRole::SecondMoment},
@@ -107,7 +107,7 @@ StateKind kind_of(StateRole role) {
   return StateKind::Optimizer;
 }
 
-// Numbers that a session reads or writes by themselves.
+// Single-number states that a session reads or writes.
 struct Number {
   StateRole role;
   schema::DType dtype;  // None: any float.
@@ -222,7 +222,7 @@ const StateTensor* owner_of(const mpc_program_t& program,
   const schema::State& state = *program.root->states()->Get(tensor.state);
   std::string name = tensor.name;
   if (is_pending(tensor.role)) {
-    // A state without slots is the tensor of its own name.
+    // A state without slots is one tensor, with the name of the state.
     name = state.of() >= 0 ? program.root->states()
                                  ->Get(static_cast<uint32_t>(state.of()))
                                  ->name()

@@ -1,4 +1,4 @@
-// What states and entry points of a package are for.
+// Roles of states and entry points of a package.
 
 #ifndef MPC_RUNTIME_SRC_PROGRAM_ROLES_H_
 #define MPC_RUNTIME_SRC_PROGRAM_ROLES_H_
@@ -9,12 +9,13 @@
 
 namespace mpc::runtime {
 
-// As the package says; of packages that say nothing, as the name does.
+// The role that the package records; in packages without roles, the role that
+// the name implies.
 schema::StateRole role_of(const schema::State& state);
 schema::EntryRole role_of(const schema::Entry& entry);
 
-// MPC_DAMAGED if a role does not fit what the session does with a state or
-// entry point of that role, or if there are two where it takes one.
+// MPC_DAMAGED if a state or entry point does not meet what sessions expect of
+// its role, or if there are two of a role that must be unique.
 mpc_status_t check_state_roles(const schema::Program& root);
 mpc_status_t check_entry_roles(const schema::Variant& variant);
 
@@ -25,8 +26,9 @@ int find_entry(const schema::Variant& variant, schema::EntryRole role);
 const StateTensor* find_tensor(const mpc_program_t& program,
                                schema::StateRole role);
 
-// The tensor that `tensor` belongs to: of what is pending the state itself, of
-// packs ("compensation/fc1.weight") the weight; null if there is none.
+// The tensor that `tensor` belongs to: for a pending state, the state itself;
+// for a slot of a pack ("compensation/fc1.weight"), the weight; null if there
+// is none.
 const StateTensor* owner_of(const mpc_program_t& program,
                             const StateTensor& tensor);
 
@@ -36,8 +38,9 @@ const StateTensor* belonging_to(const mpc_program_t& program,
                                 const StateTensor& weight,
                                 schema::StateRole role);
 
-// "loss_scale" of "mpc.loss_scale": a state of the compiler has "mpc." before
-// its usual name, once or more, where the model has a state of that name.
+// "loss_scale" for "mpc.loss_scale". If the model has a state of the usual
+// name, the compiler prefixes the name of its own state with "mpc.", if
+// necessary several times.
 std::string usual_name(const std::string& name);
 
 }  // namespace mpc::runtime

@@ -1,4 +1,4 @@
-// Names and extents: small questions to a program's tables.
+// Helpers that look up names, shapes and state tensors in a program's tables.
 
 #include <cstring>
 
@@ -67,8 +67,9 @@ int find_binding(const Bindings* bindings, const char* name) {
   return -1;
 }
 
-// Weights keep their ONNX name; what belongs to them is told apart by the name
-// of its state.
+// Whether the tensors of a state are called like their slots. Weights keep
+// their ONNX names; the names of other slots get the name of their state as a
+// prefix.
 static bool slots_have_own_names(const schema::State& state) {
   const schema::StateKind kind = state.kind();
   return state.own_names() || kind == schema::StateKind::Parameter ||

@@ -1,5 +1,5 @@
-// Every number of a package that points somewhere is checked here, once, so
-// that nothing behind it needs to.
+// Checks every offset, index and count of a package once, so that later code
+// need not.
 
 #include <algorithm>
 #include <cinttypes>
@@ -27,11 +27,12 @@ namespace {
 
 using Text = const char*;
 
-// More segments, entries or inputs of an entry than this are refused: they
-// are searched one by one.
+// The maximum number of segments, of entry points, and of inputs of an entry
+// point, which are searched linearly.
 constexpr uint32_t kMaxListed = 4096;
 
-// What `mpc compare` has of a program's ops: one output for each value.
+// The maximum number of outputs. The entry point `probe` for `mpc compare` has
+// one for each value.
 constexpr uint32_t kMaxOutputs = 1 << 20;
 
 mpc_status_t damaged(const std::string& where, Text what) {
@@ -61,13 +62,13 @@ mpc_status_t check_disjoint(std::vector<Range> ranges, Text what) {
   return nullptr;
 }
 
-// A name that checkpoints and messages can carry.
+// Whether a name can be used in checkpoints and messages.
 bool is_name(const flatbuffers::String* name) {
   return name && name->size() > 0 && is_utf8(name->c_str(), name->size()) &&
          name->string_view().find('\0') == std::string_view::npos;
 }
 
-// Checkpoints give the name another meaning.
+// The safetensors format reserves one name.
 constexpr char kNotStorable[] = "its name is reserved by the checkpoint format";
 bool is_storable(const flatbuffers::String* name) {
   return name->string_view() != "__metadata__";
@@ -77,26 +78,28 @@ bool is_dtype(schema::DType dtype) {
   return mpc_dtype_size(dtype_of(dtype)) != 0;
 }
 
-// FP8 is for values inside functions only: its scale is not known outside.
+// FP8 is allowed only for values inside entry points: nothing outside knows the
+// scale.
 bool is_fp8(schema::DType dtype) {
   return dtype == schema::DType::F8E4M3 || dtype == schema::DType::F8E5M2;
 }
 
-// FlatBuffers checks where a vector begins, not how its elements are aligned.
-// Its writer does not align empty ones.
+// FlatBuffers checks the alignment of a vector but not of its elements, and its
+// writer does not align empty vectors.
 bool is_aligned(const flatbuffers::Vector<int64_t>* numbers) {
   return !numbers || numbers->size() == 0 ||
          reinterpret_cast<uintptr_t>(numbers->Data()) % alignof(int64_t) == 0;
 }
 
-// Elements of a shape; false if they have no number.
+// The number of elements of a shape; false if the shape is invalid.
 bool measure_shape(const Shape* shape, uint64_t* count) {
   constexpr uint32_t kMaxDimensions = 64;
   return is_aligned(shape) && rank_of(shape) <= kMaxDimensions &&
          count_elements(extents_of(shape), rank_of(shape), count);
 }
 
-// Elements and bytes of a tensor; false if they have no number.
+// The numbers of elements and bytes of a tensor; false if its type or shape is
+// invalid.
 bool measure(schema::DType dtype, const Shape* shape, uint64_t* count,
              uint64_t* bytes) {
   return is_dtype(dtype) && measure_shape(shape, count) &&
@@ -118,8 +121,9 @@ class Checker {
   }
 
  private:
-  // A package that is only not for this runtime or machine is checked to its
-  // end nevertheless: mpc inspect shows it. The first obstacle is reported.
+  // Notes a reason why this runtime or machine cannot run the package. The
+  // checks continue, because `mpc inspect` shows such packages; the first
+  // reason is reported at the end.
   void note_obstacle(mpc_status_t status) {
     Status owned(status);
     if (!obstacle_) obstacle_ = std::move(owned);
@@ -155,7 +159,8 @@ class Checker {
   uint32_t num_functions() const {
     return variant_->functions() ? variant_->functions()->size() : 0;
   }
-  // The driver of the variant; null if this runtime knows no such device.
+  // The driver of the current variant; null if this runtime has no such kind of
+  // device.
   const DeviceDriver* driver() const {
     const DeviceKind* kind =
         find_device_kind(variant_->device()->string_view());
@@ -170,7 +175,7 @@ class Checker {
   using Status =
       std::unique_ptr<std::remove_pointer_t<mpc_status_t>, StatusDeleter>;
   Status obstacle_;
-  const schema::Variant* variant_ = nullptr;  // That is being checked.
+  const schema::Variant* variant_ = nullptr;  // The one being checked.
   const uint8_t* const file_;
   const uint64_t size_;
 };
@@ -211,7 +216,7 @@ mpc_status_t Checker::check_segments() {
 }
 
 mpc_status_t Checker::check_states() {
-  // Halves, so that sums of a few sizes cannot overflow later.
+  // Well below the maximum, so that sums of a few sizes cannot overflow later.
   if (root_.state_size() > UINT64_MAX / 4)
     return damaged("memory", "the size of the states is invalid");
   if (!root_.states()) return nullptr;
@@ -278,8 +283,8 @@ mpc_status_t Checker::check_slots(const schema::State& state,
   return check_disjoint(std::move(ranges), "overlaps another slot");
 }
 
-// A working copy rounds a parameter state of the same shape, slot by slot, or a
-// constant that is read in both widths.
+// A working copy must be the 16-bit copy of a parameter state, or of a constant
+// that is read in both types, with the same number of elements.
 mpc_status_t Checker::check_copies() {
   if (!root_.states()) return nullptr;
   for (const schema::State* state : *root_.states()) {
@@ -319,7 +324,7 @@ mpc_status_t Checker::check_variants() {
       return damaged("variants", "a device occurs twice");
     MPC_RETURN_IF_ERROR(check_variant());
   }
-  // What runs nowhere else must run here.
+  // A program for one kind of device must be able to run on this machine.
   if (variants.size() == 1 && driver() && driver()->check_machine)
     note_obstacle(driver()->check_machine(*variant_));
   return nullptr;
@@ -339,7 +344,7 @@ mpc_status_t Checker::check_variant() {
   return nullptr;
 }
 
-// Whether two bindings are the same to the caller.
+// Whether two bindings look the same to the caller.
 bool is_same(const schema::Binding& a, const schema::Binding& b) {
   const schema::Buffer &x = *a.buffer(), &y = *b.buffer();
   return a.name()->string_view() == b.name()->string_view() &&
@@ -405,7 +410,7 @@ mpc_status_t Checker::check_entries() {
   return check_observed();
 }
 
-// A session runs `derive` as it is, before anything reads what it makes.
+// Sessions run `derive` on their own, so it must have no inputs and no outputs.
 mpc_status_t Checker::check_derive() {
   bool has_states = false;
   if (root_.states())
@@ -425,7 +430,7 @@ mpc_status_t Checker::check_derive() {
   return nullptr;
 }
 
-// A session gives `observe` the inputs of the step that it looks at.
+// Sessions run `observe` on the inputs of a step, so both must have the same.
 mpc_status_t Checker::check_observed() {
   int observe = find_entry(*variant_, EntryRole::Observe);
   if (observe < 0) return nullptr;
@@ -439,7 +444,7 @@ mpc_status_t Checker::check_observed() {
   return nullptr;
 }
 
-// What the session reads from an entry point that it knows.
+// An output that sessions interpret.
 struct Output {
   EntryRole entry;
   const char* name;
@@ -505,7 +510,7 @@ mpc_status_t check_outputs(const schema::Program& root,
   return nullptr;
 }
 
-// A session writes what `initialize` makes to the states of those names.
+// Sessions write the outputs of `initialize` to the states of the same names.
 mpc_status_t Checker::check_initialize(const schema::Entry& entry,
                                        const std::string& where) {
   if (entry.inputs() && entry.inputs()->size() > 0)
@@ -556,7 +561,8 @@ mpc_status_t Checker::check_entry(const schema::Entry& entry) {
   return nullptr;
 }
 
-// Whether an output is a table of `rows` rows.
+// Whether an output is an f64 tensor [rows, width]; it may be missing if `rows`
+// is 0.
 bool is_table(const schema::Entry& entry, const char* name, uint64_t rows,
               int64_t width) {
   int index = find_binding(entry.outputs(), name);
@@ -568,7 +574,7 @@ bool is_table(const schema::Entry& entry, const char* name, uint64_t rows,
          buffer.shape()->Get(1) == width;
 }
 
-// Rows in order, all before `end`.
+// Whether row numbers are strictly increasing and below `end`.
 bool are_rows(const flatbuffers::Vector<int64_t>* rows, uint64_t end) {
   if (!is_aligned(rows)) return false;
   if (!rows) return true;
@@ -580,8 +586,8 @@ bool are_rows(const flatbuffers::Vector<int64_t>* rows, uint64_t end) {
   return true;
 }
 
-// What a diagnosis looks up: tables with a row for each observation, and
-// rows that are read before they are used.
+// Checks what diagnosis relies on: output tables with a row for each
+// observation, and observations that only read earlier ones.
 mpc_status_t Checker::check_observations(const schema::Entry& entry,
                                          const std::string& where) {
   const auto* rows = entry.observations();
@@ -674,7 +680,8 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
   bool generated = instruction.function() != -1;
   if (generated == (instruction.kernel() != 0))
     return damaged(where, "is not exactly one of function and kernel");
-  // Copies and zeros go byte by byte and serve the gaps of packed tensors.
+  // The kernels copy and zero work on bytes of any alignment, such as the gaps
+  // of packed tensors.
   auto kernel = static_cast<kernels::KernelId>(instruction.kernel());
   bool by_bytes =
       kernel == kernels::KernelId::copy || kernel == kernels::KernelId::zero;
@@ -700,7 +707,7 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
   return nullptr;
 }
 
-// Attributes are checked when the kernel is made ready.
+// Attributes are checked when the kernel is prepared.
 mpc_status_t Checker::check_catalog_call(const schema::Instruction& instruction,
                                          const std::string& where) {
   struct Arity {

@@ -1,4 +1,4 @@
-// What a package's tables come to if everything is looked at once.
+// Checks that visiting all of a package's tables costs no more than its size.
 
 #include "runtime/src/program/program.h"
 
@@ -6,7 +6,8 @@ namespace mpc::runtime {
 
 namespace {
 
-// Counts bytes as often as they are reached, up to those there are.
+// Counts bytes each time they are reached; fails when the sum exceeds the size
+// of the file.
 class Visits {
  public:
   explicit Visits(uint64_t size) : left_(size) {}
@@ -26,15 +27,15 @@ class Visits {
     return true;
   }
 
-  // Length and zero at the end; absent ones cost nothing.
+  // Counts a string with its length and final NUL; an absent one costs nothing.
   bool text(const flatbuffers::String* string) {
     return !string || take(uint64_t{string->size()} + 5);
   }
   bool numbers(const flatbuffers::Vector<int64_t>* vector) {
     return !vector || take(uint64_t{vector->size()} * 8 + 4);
   }
-  // A table has at least its place in the vector and the offset of what
-  // describes it.
+  // Counts 8 bytes for each table: its offset in the vector and the offset of
+  // its vtable.
   template <typename Table>
   bool all(const flatbuffers::Vector<flatbuffers::Offset<Table>>* tables,
            bool (Visits::*visit)(const Table&)) {

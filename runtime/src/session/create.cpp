@@ -1,4 +1,4 @@
-// Making a session: memory, initial values, kernels.
+// Creating a session: memory, initial values, kernels.
 
 #include <algorithm>
 #include <memory>

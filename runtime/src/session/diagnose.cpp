@@ -1,4 +1,4 @@
-// Finding where numbers stopped being finite.
+// Finds where values that are not finite first appear.
 
 #include <algorithm>
 #include <cinttypes>
@@ -17,7 +17,7 @@ namespace {
 
 using Room = std::vector<uint64_t>;  // Aligned for every type.
 
-// A tensor of the device.
+// A tensor on the device.
 struct Region {
   schema::Space space;
   uint64_t offset;
@@ -66,12 +66,12 @@ mpc_status_t find_broken(const mpc_session_t& session, const StateTensor& state,
   return find_broken(*session.device, region, room, out_broken);
 }
 
-// Remembers the first instructions that write an infinity and a NaN. What was
-// there before does not count: an instruction may write a part of its operand,
-// and the rest is what another one left there, perhaps in another type.
-// Instructions of the optimizer count only if no other does: the norm of the
-// gradients may be computed before the loss, and is not what made that
-// infinite.
+// Records the first instruction that writes an infinity and the first that
+// writes a NaN. Values that were there before do not count: an instruction may
+// write only a part of its operand, and the rest is left over from another
+// instruction, perhaps in another type. Instructions of the optimizer count
+// only if no other does: the norm of the gradients may be computed before the
+// loss, and is not what made the loss infinite.
 class FirstBroken : public Observer {
  public:
   explicit FirstBroken(const Device& device) : device_(device) {}
@@ -102,9 +102,9 @@ class FirstBroken : public Observer {
     return !model_.nan;
   }
 
-  // Null if there is none.
+  // Null if no instruction wrote a NaN.
   const schema::Instruction* nan() const { return found().nan; }
-  // The same instruction if its first value of either kind is a NaN.
+  // nan() itself if that instruction was the first to write either kind.
   const schema::Instruction* infinity() const { return found().infinity; }
   mpc_status_t take_status() { return std::exchange(status_, nullptr); }
 
@@ -121,7 +121,7 @@ class FirstBroken : public Observer {
     return model_.nan || model_.infinity ? model_ : optimizer_;
   }
 
-  // Whether room_ has a NaN (or an infinity) that `before` has not.
+  // Whether room_ has a NaN (or an infinity) that was not in `before`.
   bool writes(const Region& region, const Room& before, bool infinities) const {
     const uint64_t size = mpc_dtype_size(region.dtype);
     auto* now = reinterpret_cast<const char*>(room_.data());
@@ -143,7 +143,8 @@ class FirstBroken : public Observer {
   mpc_status_t status_ = nullptr;
 };
 
-// A NaN in an input ends the search; an infinity can be meant, as in a mask.
+// Finds an input that is not finite. A NaN ends the search; an infinity may be
+// intended, as in a mask.
 mpc_status_t find_broken_input(const mpc_session_t& session, uint32_t entry,
                                bool* out_is_nan, std::string* out_text) {
   Room room;
@@ -164,7 +165,8 @@ mpc_status_t find_broken_input(const mpc_session_t& session, uint32_t entry,
   return nullptr;
 }
 
-// What was accumulated says nothing new: it is of the step that is explained.
+// Accumulated values are not an origin: they come from the step that is being
+// explained.
 bool is_carried(const StateTensor& state) {
   using schema::StateRole;
   return state.role == StateRole::GradientSum ||
@@ -178,7 +180,7 @@ mpc_status_t find_broken_state(const mpc_session_t& session,
                                std::string* out_text) {
   Room room;
   for (const StateTensor& state : session.program->tensors) {
-    // Masks may be infinite, and so may a rounded weight that nobody reads.
+    // Infinities are allowed in masks and in working copies that no op reads.
     if (state.kind == schema::StateKind::Constant ||
         state.kind == schema::StateKind::WorkingCopy || is_carried(state))
       continue;
@@ -192,7 +194,8 @@ mpc_status_t find_broken_state(const mpc_session_t& session,
   return nullptr;
 }
 
-// The 16-bit copies that an instruction reads may have infinities of their own.
+// Finds a working copy that the instruction reads and that became infinite by
+// rounding.
 mpc_status_t find_broken_copy(const mpc_session_t& session,
                               const schema::Instruction& instruction,
                               std::string* out_text) {
@@ -241,7 +244,7 @@ mpc_status_t upload_inputs(mpc_session_t* session, uint32_t entry,
   return nullptr;
 }
 
-// Takes the inputs of `from` out of their places to those of `to`.
+// Moves the inputs of entry point `from` to the places of those of `to`.
 mpc_status_t move_inputs(mpc_session_t* session, uint32_t from, uint32_t to) {
   const Bindings* sources = session->variant->entries()->Get(from)->inputs();
   const Bindings* targets = session->variant->entries()->Get(to)->inputs();
@@ -258,8 +261,8 @@ mpc_status_t move_inputs(mpc_session_t* session, uint32_t from, uint32_t to) {
   return nullptr;
 }
 
-// Puts the inputs of a step where `entry` wants them, which takes what a step
-// takes.
+// Copies the inputs of a step to the places of the inputs of `entry`, which has
+// the same inputs as a step.
 mpc_status_t place_inputs(mpc_session_t* session, uint32_t entry,
                           const StepInputs& inputs, bool* out_placed) {
   *out_placed = true;
@@ -272,7 +275,7 @@ mpc_status_t place_inputs(mpc_session_t* session, uint32_t entry,
                                       : nullptr;
 }
 
-// Says by op where it began, if the program can.
+// Names the op that is the origin, if the program has `observe`.
 mpc_status_t find_observed(mpc_session_t* session, const StepInputs& inputs,
                            bool of_update, std::string* out_text) {
   if (session->known.observe < 0) return nullptr;
@@ -305,7 +308,7 @@ mpc_status_t describe(const mpc_session_t& session, const FirstBroken& broken,
   return nullptr;
 }
 
-// Runs the entry point on the inputs in the arena. States are put back.
+// Runs the entry point on the inputs in the arena, and restores the states.
 mpc_status_t find_broken_instruction(mpc_session_t* session, uint32_t entry,
                                      std::string* out_text) {
   Device& device = *session->device;

@@ -18,7 +18,8 @@ const schema::Buffer* output_named(const schema::Entry& entry,
              : entry.outputs()->Get(static_cast<uint32_t>(index))->buffer();
 }
 
-// Samples in a batch, as the inputs say; 1 if none counts samples.
+// The number of samples in a batch, according to the inputs; 1 if no input has
+// a batch dimension.
 uint64_t batch_size(const schema::Entry& entry) {
   if (entry.inputs())
     for (const schema::Binding* input : *entry.inputs())
@@ -28,8 +29,8 @@ uint64_t batch_size(const schema::Entry& entry) {
   return 1;
 }
 
-// Sum of the first `count` values in order, in f64. Small pieces, so that
-// nothing is allocated wherever the values lie.
+// The sum of the first `count` values in order, in f64. Downloads the values in
+// small pieces, so that nothing needs to be allocated.
 template <typename Float>
 mpc_status_t sum_of(const Device& device, const schema::Buffer& buffer,
                     uint64_t count, double* out_sum) {

@@ -1,5 +1,5 @@
-// The caller's tensors against a signature. Inputs are foreign: a label out of
-// range would make a kernel read outside its buffer.
+// Checks the caller's tensors against a signature. Inputs are not trusted: an
+// out-of-range label would make a kernel read outside its buffer.
 
 #include <cinttypes>
 #include <cstddef>
@@ -16,8 +16,9 @@ const mpc_tensor_t& tensor_at(const mpc_tensor_t* tensors, size_t index) {
 }
 
 bool is_tensor_size(size_t struct_size) {
-  // Structs of before `device` was added end there. Arrays are walked by this
-  // size: what is larger than any struct to come was never set.
+  // The oldest version of the struct ends before `device`. The size is the
+  // stride of arrays, so a size larger than any future struct is rejected: it
+  // was not initialized.
   constexpr size_t kOldest = offsetof(mpc_tensor_t, device), kLargest = 1024;
   return struct_size >= kOldest && struct_size <= kLargest &&
          struct_size % alignof(mpc_tensor_t) == 0;
@@ -58,8 +59,8 @@ static mpc_status_t wrong_type(const std::string& name,
                          name.c_str(), expected.c_str(), got.c_str());
 }
 
-// Position of the first value that is not allowed, `count` if all are.
-// `data` may have any alignment.
+// The position of the first value that is not allowed, or `count` if all are
+// allowed. `data` may have any alignment.
 template <typename Int>
 static uint64_t find_outside(const void* data, uint64_t count,
                              const schema::Binding& binding, int64_t* value) {
@@ -123,7 +124,8 @@ static mpc_status_t check_values(const mpc_tensor_t& tensor,
                          outside_text(binding).c_str(), ignored.c_str());
 }
 
-// Where the data of a tensor lies; its values are checked if on the host.
+// Finds out where the data of a tensor is, and checks its values if it is on
+// the host.
 static mpc_status_t check_data(const Device& device, const mpc_tensor_t& tensor,
                                const schema::Binding& binding, size_t index,
                                bool inputs) {

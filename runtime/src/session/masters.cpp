@@ -15,7 +15,7 @@ namespace {
 
 using schema::StateRole;
 
-// Elements of a file may lie anywhere.
+// Elements of a file may be unaligned.
 template <typename Element>
 Element element_at(const uint8_t* data, uint64_t index) {
   Element element;
@@ -81,7 +81,8 @@ void add_rests(const mpc_program_t& program,
                uint8_t* states) {
   constexpr std::string_view kPrefix = "compensation/";
   for (const StoredTensor& stored : optimizer) {
-    // The program keeps none: the names are those of another one.
+    // This program has no such states: the names are those of the program that
+    // wrote the checkpoint.
     const std::string name = usual_name(stored.name);
     if (name.compare(0, kPrefix.size(), kPrefix) != 0 ||
         stored.dtype != MPC_DTYPE_BF16)

@@ -1,4 +1,5 @@
-// Weights that are kept in bf16, and what rounding left out of them.
+// Master weights in bf16 and their compensation ("rest"), and conversion of
+// checkpoints between f32 and bf16 masters.
 
 #ifndef MPC_RUNTIME_SRC_SESSION_MASTERS_H_
 #define MPC_RUNTIME_SRC_SESSION_MASTERS_H_
@@ -10,22 +11,24 @@
 
 namespace mpc::runtime {
 
-// "compensation/fc1.weight" holds what bf16 leaves out of "fc1.weight", also
-// bf16: the weight is the sum of both. Null for what has none.
+// The compensation of a bf16 weight: "compensation/fc1.weight" holds the
+// rounding error of "fc1.weight", also in bf16, and the weight is the sum of
+// both. Null if the weight has none.
 const StateTensor* rest_of(const mpc_program_t& program,
                            const StateTensor& weight);
 
-// A checkpoint of other master weights is followed where that is wanted: first
-// nothing is left out of any weight, ...
+// To load a checkpoint with master weights of another type, first set all
+// compensations to zero, ...
 void clear_rests(const mpc_program_t& program, uint8_t* states);
 
-// ... then those of its file are rounded or widened (false if `found`, whose
-// bytes are `data`, is not the weight in another of the two types), ...
+// ... then round or widen each weight of the file (false if `found`, whose
+// bytes are `data`, is not the same weight in the other of the two types), ...
 bool convert_weight(const mpc_program_t& program, const StateTensor& weight,
                     const StoredTensor& found, const uint8_t* data,
                     uint8_t* states);
 
-// ... and what the other file has for weights that are f32 now is added.
+// ... and add the compensations of the optimizer file to weights that are now
+// f32.
 void add_rests(const mpc_program_t& program,
                const std::vector<StoredTensor>& optimizer, const uint8_t* file,
                uint8_t* states);

@@ -1,5 +1,5 @@
-// Finding the op whose result was the first that is not finite, by what
-// `observe` tells of each.
+// Finds the first op whose result is not finite, from the statistics that
+// `observe` returns for each op.
 
 #include <algorithm>
 #include <cinttypes>
@@ -16,7 +16,7 @@ namespace {
 
 using Rows = flatbuffers::Vector<flatbuffers::Offset<schema::Observation>>;
 
-// The numbers of one tensor.
+// The statistics of one tensor.
 struct Row {
   const schema::Observation* of;
   const double* numbers;
@@ -27,28 +27,29 @@ struct Row {
   }
 };
 
-// Where what is wrong with a tensor began. -1: nowhere.
+// The origin of values in a tensor that are not finite; -1 if there is none.
 struct Origin {
   int64_t broken = -1;  // The row.
   int64_t meant =
-      -1;  // The row with infinities that may be meant, as in masks.
+      -1;  // The row with infinities that may be intended, as in masks.
 };
 
-// Runs to the end.
+// Observes nothing: the run continues to the end.
 class Nobody : public Observer {
  public:
   bool before(const schema::Instruction&) override { return true; }
   bool after(const schema::Instruction&) override { return true; }
 };
 
-// The earlier of two rows; -1 stands for none.
+// The earlier of two rows; -1 means no row.
 int64_t earlier(int64_t a, int64_t b) {
   return a < 0 || b < 0 ? std::max(a, b) : std::min(a, b);
 }
 
-// Infinities of a constant are meant, and those of an input may be: they are
-// not what is wrong until they make a NaN. So is an infinity that an op makes
-// of them alone. Otherwise it is the first op whose result is not finite.
+// The origin of a row. Infinities in constants, and perhaps in inputs, are
+// intended, as are infinities that an op computes from these alone: they are no
+// fault until they produce a NaN. Otherwise the origin is the first op whose
+// result is not finite.
 Origin origin_of(const Row& row, int64_t index,
                  const std::vector<Origin>& origins) {
   Origin found;
@@ -126,7 +127,7 @@ std::string describe(const Row& row, const char* what) {
                    rank_of(row.of->shape()));
 }
 
-// Describes an origin, and the infinities that it came from.
+// Describes an origin and the intended infinities that led to it.
 std::string describe(const Origin& origin, const std::vector<Row>& rows) {
   const char* const broken = "value that is not finite";
   auto row = [&](int64_t index) { return rows[static_cast<size_t>(index)]; };

@@ -28,7 +28,7 @@ mpc_status_t mpc_session_set_property(mpc_session_t* session, const char* name,
 const char* mpc_session_get_property(const mpc_session_t* session,
                                      const char* name) {
   if (!session || !name) return nullptr;
-  // Not find(name): that would allocate, and there is no way to say so.
+  // Not find(name), which allocates: this function cannot report a failure.
   for (const auto& [key, value] : session->properties)
     if (key == name) return value.c_str();
   return nullptr;

@@ -1,4 +1,4 @@
-// Running any entry point as it is.
+// Runs any entry point without interpreting its outputs.
 
 #include <cstring>
 

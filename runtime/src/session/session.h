@@ -1,4 +1,4 @@
-// What a session is inside the runtime.
+// The internal representation of a session.
 
 #ifndef MPC_RUNTIME_SRC_SESSION_SESSION_H_
 #define MPC_RUNTIME_SRC_SESSION_SESSION_H_
@@ -16,11 +16,12 @@
 
 namespace mpc::runtime {
 
-// Overflows in a row at the smallest loss scale after which training stops.
+// The number of consecutive overflows at the smallest loss scale after which
+// training stops.
 inline constexpr uint64_t kMaxFloorOverflows = 20;
 
-// The entry points and outputs a session interprets, found once. -1 or null
-// where the program has none.
+// The entry points and outputs that a session interprets, looked up once. -1 or
+// null if the program has no such entry point or output.
 struct KnownEntries {
   int step = -1;  // `step`, or `accumulate` if the program has that instead.
   int apply = -1;
@@ -36,26 +37,27 @@ struct KnownEntries {
   const schema::Buffer* batch_finite = nullptr;  // For one micro-batch.
   const StateTensor* step_counter = nullptr;
   const StateTensor* loss_sum = nullptr;     // Over micro-batches, for `apply`.
-  const StateTensor* loss_scale = nullptr;   // Only if the loss is scaled.
-  const StateTensor* total_steps = nullptr;  // Only if a schedule reads it.
+  const StateTensor* loss_scale = nullptr;   // Set only if the loss is scaled.
+  const StateTensor* total_steps = nullptr;  // Set only if a schedule reads it.
   float loss_scale_floor = 1;
 };
 
-// Where training stands beside the states. Saved in checkpoints.
+// The progress of training that is not in states. Saved in checkpoints.
 struct Progress {
   uint64_t steps = 0;       // Updates, for programs without a step counter.
   uint64_t micro_step = 0;  // Micro-batches since the last update.
   uint64_t floor_overflows = 0;
   float grad_norm = 0;  // Norm of the last update.
   float learning_rate = 0;
-  double loss_sum = 0;  // Since the last update, where `apply` gives no loss.
-  bool spoilt = false;  // A micro-batch since then was not finite.
+  double loss_sum = 0;  // Since the last update, if `apply` returns no loss.
+  bool spoilt = false;  // A micro-batch since the last update was not finite.
 };
 
-// What a step reads for its report. An index of `values`, or -1.
+// The values that a step reads for its report. Each int is an index into
+// `values`, or -1.
 struct StepReads {
   Value values[kMaxValues];
-  Value rest_values[kMaxValues];  // The same, where `apply` runs alone.
+  Value rest_values[kMaxValues];  // The same if `apply` runs alone.
   size_t count = 0;
   int loss = -1;
   int loss_sum = -1;
@@ -69,13 +71,13 @@ struct StepReads {
   int step_counter = -1;
 };
 
-// Steps that are queued and not yet looked at: a ring, oldest first.
+// Steps that are queued and whose results are not read yet: a ring buffer.
 struct PendingSteps {
   struct Step {
     uint64_t call;
     bool updates;      // Ends with an update of the weights.
-    bool rest;         // Is that update alone, without a batch.
-    uint64_t batches;  // Since the update before.
+    bool rest;         // Is only that update, without a batch.
+    uint64_t batches;  // Since the previous update.
   };
   static constexpr size_t kMaxPending =
       2;  // At least every device's depth + 1.
@@ -99,17 +101,17 @@ struct mpc_session_s {
   mpc::runtime::StepReads reads;
   mpc::runtime::PendingSteps pending;
   mpc::runtime::Progress progress;
-  mpc_step_info_t last_step = {};  // The last step that was looked at.
-  uint64_t num_calls = 0;          // Steps that were queued.
+  mpc_step_info_t last_step = {};  // The last step that was finished.
+  uint64_t num_calls = 0;          // Steps that were queued so far.
   bool asynchronous = false;
   bool allow_non_finite = false;  // In checkpoints that are saved.
   mpc::runtime::Properties properties;
   std::vector<mpc::runtime::Input> input_room;  // For the largest entry.
-  std::string device_note;                      // Why it is not another device.
+  std::string device_note;                      // See OpenedDevice::note.
   mutable std::string device_text;              // For mpc_session_device.
-  bool derived_old = true;      // Weights changed since `derive` ran.
-  bool schedule_known = false;  // The state `total_steps` was seen to be set.
-  bool lost = false;            // A run failed half-way.
+  bool derived_old = true;      // Weights have changed since `derive` ran.
+  bool schedule_known = false;  // The state `total_steps` is known to be set.
+  bool lost = false;            // A run failed midway.
 };
 
 namespace mpc::runtime {
@@ -119,17 +121,19 @@ mpc_status_t create_session(const mpc_program_t* program,
                             const mpc_session_options_t* options, Files& files,
                             mpc_session_t** out_session);
 
-// Checks the caller's tensors against a signature; `what` is "input" or
-// "output". Values are checked for inputs in host memory only. Outputs may lack
-// data.
+// Checks the caller's tensors against the inputs or outputs of an entry point.
+// Values are checked only for inputs in host memory. The data of outputs may be
+// NULL.
 mpc_status_t check_tensors(const Device& device, const Bindings* bindings,
                            const mpc_tensor_t* tensors, size_t num_tensors,
                            bool inputs);
 
-// Element `index` of an array whose elements may be larger or, if older,
-// smaller than ours; in a smaller one `device` is not there.
-// Whether a caller can have set this as sizeof(mpc_tensor_t).
+// Whether `struct_size` can be sizeof(mpc_tensor_t) in some version of the API.
 bool is_tensor_size(size_t struct_size);
+
+// Element `index` of an array of the caller, whose version of mpc_tensor_t may
+// be larger or smaller than ours; in a smaller one the field `device` is
+// missing.
 const mpc_tensor_t& tensor_at(const mpc_tensor_t* tensors, size_t index);
 mpc_device_t device_of(const mpc_tensor_t& tensor);
 inline Place place_of(const mpc_tensor_t& tensor) {
@@ -140,69 +144,70 @@ inline Place place_of(const mpc_tensor_t& tensor) {
 // An error if a run failed earlier.
 mpc_status_t check_alive(const mpc_session_t& session);
 
-// Passes `status` on; the session is lost if the device is.
+// Returns `status`; marks the session as lost if the device is lost.
 mpc_status_t note_loss(mpc_session_t* session, mpc_status_t status);
 
-// Checks the inputs of `entry` and says in session->input_room what to queue.
+// Checks the inputs of `entry` and writes to session->input_room what to queue.
 mpc_status_t take_inputs(mpc_session_t* session, uint32_t entry,
                          const mpc_tensor_t* inputs, size_t num_inputs);
 
-// Checks the inputs, puts them where `entry` wants them and runs it to its end,
-// after all that is queued.
+// Checks the inputs, runs `entry` on them after all queued work, and waits for
+// it.
 mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
                        const mpc_tensor_t* inputs, size_t num_inputs);
 
-// MPC_INVALID_ARGUMENT if the schedule of the learning rate depends on the
-// number of updates and nobody has said how many there will be.
+// MPC_INVALID_ARGUMENT if the learning rate schedule depends on the total
+// number of updates and that number has not been set.
 mpc_status_t check_schedule(mpc_session_t* session);
 
-// Runs `derive`, if the program has it and its states are old.
+// Runs `derive` if the program has it and weights have changed since it ran.
 mpc_status_t renew_derived(mpc_session_t* session);
 
-// Waits for the steps that are queued and takes in what they report: before
-// this, session->progress is behind. MPC_NUMERIC if one of them diverged.
+// Waits for all queued steps and brings session->progress up to date with their
+// results. MPC_NUMERIC if one of them diverged.
 mpc_status_t finish_steps(mpc_session_t* session);
 
-// What steps read, by what the program has.
+// The values that steps read, depending on what the program has.
 StepReads find_step_reads(const KnownEntries& known);
 
-// Lets states begin with what the program's `initialize` makes, if it has one.
+// Sets initial states to the outputs of `initialize`, if the program has it.
 mpc_status_t initialize_states(mpc_session_t* session);
 
-// The initial value of all states, in host memory.
+// Makes the initial values of all states, in host memory.
 mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
                                  Memory* out_states);
 
-// Rounds every parameter state of the image into its working copies.
+// Rounds the source of every working copy into the copy. `states` is a copy of
+// the state memory.
 void renew_working_copies(const mpc_program_t& program, uint8_t* states);
 
-// Updates since the start.
+// The number of updates since the start.
 mpc_status_t steps_done(const mpc_session_t& session, uint64_t* out_steps);
 
-// Where the inputs of a step that is over can be had: from the caller, or from
-// the device, if it still has them. What the arena holds are not they: their
-// memory was used for other things.
+// Where to get the inputs of a finished step: from the caller, or from the
+// device if it still has them. The arena does not have them, because their
+// memory has been reused.
 struct StepInputs {
   const mpc_tensor_t* tensors = nullptr;
   size_t count = 0;
-  size_t later = 0;  // Steps that were made after it.
+  size_t later = 0;  // Number of steps that ran after it.
 };
 
-// Runs `entry` once more on these inputs, one instruction at a time, and says
-// where the first value that is not finite comes from. Leaves the states as
-// they are. Nothing may be in flight.
+// Runs `entry` once more on these inputs, one instruction at a time, and
+// describes where the first value that is not finite comes from. Leaves the
+// states unchanged. Nothing may be in flight.
 mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
                                    const StepInputs& inputs,
                                    std::string* out_text);
 
-// Runs `observe` on the inputs that lie in their places, and names the op, the
-// input or the state where what is not finite in the loss or the gradients
-// comes from; or with `of_update` the op of the update. "" if there is none.
+// Runs `observe` on inputs that are already in the arena. Names the op, input
+// or state that is the origin of values in the loss or gradients that are not
+// finite; with `of_update`, the op of the update. "" if there is none.
 mpc_status_t find_origin(mpc_session_t* session, bool of_update,
                          std::string* out_text);
 
-// The same for an update that f32 could not hold, on the inputs of its step. ""
-// where there is no `observe`, or no inputs.
+// The same for an update that overflowed, on the inputs of its step. "" if
+// there is no `observe` or if the inputs are no longer available.
 mpc_status_t find_broken_update(mpc_session_t* session,
                                 const StepInputs& inputs,
                                 std::string* out_text);

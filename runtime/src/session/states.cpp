@@ -1,4 +1,4 @@
-// States by name, their initial values and their 16-bit copies.
+// Access to states by name, their initial values and their working copies.
 
 #include <cinttypes>
 #include <cstring>
@@ -105,7 +105,8 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "state '%s' counts steps; it cannot be %" PRId64,
                            name, steps);
-  // Round first: after this point only the device can fail, which is the end.
+  // Round first: after this point only the device can fail, which loses the
+  // session anyway.
   std::vector<Rounded> copies;
   Memory aligned;
   MPC_RETURN_IF_ERROR(
@@ -134,7 +135,7 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
         session,
         device.upload(schema::Space::State, copy.offset, copy.values.data(),
                       copy.values.size() * sizeof(uint16_t))));
-  // Writing a new weight leaves out no rest.
+  // The new weight has no rounding error, so its compensation becomes zero.
   if (const StateTensor* rest = rest_of(*session->program, *state)) {
     std::vector<uint8_t> zeros(rest->bytes);
     MPC_RETURN_IF_ERROR(
@@ -154,7 +155,8 @@ mpc_status_t initialize_states(mpc_session_t* session) {
                                  ->outputs();
   MPC_RETURN_IF_ERROR(
       run_entry(session, static_cast<uint32_t>(entry), nullptr, 0));
-  // All first: what is written may be what others were made of.
+  // Download all outputs before writing any state: an output may be a view of a
+  // state that is written.
   std::vector<Memory> values(outputs.size());
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const schema::Buffer& buffer = *outputs.Get(i)->buffer();
@@ -186,8 +188,8 @@ using namespace mpc::runtime;
 
 namespace {
 
-// A working copy, rounded here: of two devices whose formats differ one may
-// have no use for it, and leaves it as it was.
+// Reads a working copy by rounding its source here: in a program for several
+// devices, one that does not use the copy does not keep it up to date.
 mpc_status_t read_copy(mpc_session_t* session, const StateTensor& copy,
                        void* data) {
   const auto& list = *session->program->root->states();

@@ -1,5 +1,5 @@
-// Training steps: queueing them, and making sense of what they report, which on
-// some devices comes later.
+// Training steps: queueing them and interpreting their results, which on some
+// devices arrive later.
 
 #include <algorithm>
 #include <cmath>
@@ -40,15 +40,15 @@ T value_of(const Values& values, int index) {
   return value;
 }
 
-// A number of rank 0 that is f32 or f64.
+// Reads a scalar that is f32 or f64.
 float float_of(const Values& values, int index, const schema::Buffer& buffer) {
   return buffer.dtype() == schema::DType::F64
              ? static_cast<float>(value_of<double>(values, index))
              : value_of<float>(values, index);
 }
 
-// Queues what a call runs. Where that fails without harm, as for lack of
-// memory, there was no call.
+// Queues the work of a call. If that fails harmlessly, as for lack of memory,
+// the call does not count.
 mpc_status_t queue_call(mpc_session_t* session, const Submission& submission,
                         PendingSteps::Step step) {
   MPC_RETURN_IF_ERROR(
@@ -88,7 +88,7 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
   return queue_call(session, submission, {0, updates, false, batches});
 }
 
-// Queues the update that the micro-batches since the last one make.
+// Queues the update for the micro-batches since the last update.
 mpc_status_t queue_rest(mpc_session_t* session) {
   const KnownEntries& known = session->known;
   uint32_t entries[2];
@@ -104,14 +104,14 @@ mpc_status_t queue_rest(mpc_session_t* session) {
                     {0, true, true, session->progress.micro_step});
 }
 
-// The mean over the micro-batches of an update.
+// The mean loss of the micro-batches of an update.
 float mean_loss(const mpc_session_t& session, uint64_t batches) {
   return static_cast<float>(session.progress.loss_sum /
                             static_cast<double>(batches));
 }
 
-// What is wrong with a step. An overflow of scaled gradients is nothing wrong,
-// unless it continues although the scale is at its minimum.
+// What is wrong with a step. An overflow of scaled gradients is not a fault,
+// unless it persists with the scale at its minimum.
 enum class Fault {
   kNone,
   kLoss,
@@ -123,7 +123,7 @@ enum class Fault {
 
 struct StepOutcome {
   Fault fault = Fault::kNone;
-  float loss = 0;     // Loss of the update, or of the batch between two.
+  float loss = 0;     // Loss of the update, or of a batch between updates.
   bool rest = false;  // Set for an update only.
   mpc_step_info_t info = {};
 };
@@ -133,9 +133,9 @@ bool is_set(const Values& values, int flag) {
 }
 
 // Whether this is the first batch since the last update that makes the loss
-// infinite or NaN. Of several the sum tells: a batch none of whose labels
-// counts has no loss, and adds nothing. Of programs that test nothing, nothing
-// is said.
+// infinite or NaN. With several batches, tests the sum of their losses, because
+// a batch whose labels are all ignored has no loss and adds nothing to the sum.
+// Always false in programs that do not test whether steps are finite.
 bool spoils_loss(const mpc_session_t& session, const Values& values,
                  float loss) {
   const StepReads& reads = session.reads;
@@ -147,13 +147,14 @@ bool spoils_loss(const mpc_session_t& session, const Values& values,
 }
 
 // Whether this is the first micro-batch since the last update whose gradients
-// are not finite, the loss being so. Of scaled ones that is nothing wrong.
+// are not finite although its loss is. Always false with loss scaling, where
+// that is not a fault.
 bool spoils_gradients(const mpc_session_t& session, const Values& values) {
   return !is_set(values, session.reads.batch_finite) &&
          !session.progress.spoilt && !session.program->root->loss_scaling();
 }
 
-// Takes in what an update says of itself.
+// Evaluates the results of an update.
 Fault take_update(mpc_session_t* session, const mpc_step_info_t& info,
                   bool spoils, bool update_finite) {
   Progress& progress = session->progress;
@@ -161,7 +162,7 @@ Fault take_update(mpc_session_t* session, const mpc_step_info_t& info,
     progress.floor_overflows = 0;
     return update_finite ? Fault::kNone : Fault::kUpdate;
   }
-  if (progress.spoilt) return Fault::kNone;  // Was reported.
+  if (progress.spoilt) return Fault::kNone;  // Already reported.
   if (spoils || !std::isfinite(info.update_loss)) return Fault::kLoss;
   if (!session->program->root->loss_scaling()) return Fault::kGradients;
   const bool at_floor = info.loss_scale <= session->known.loss_scale_floor;
@@ -170,7 +171,7 @@ Fault take_update(mpc_session_t* session, const mpc_step_info_t& info,
                                                         : Fault::kNone;
 }
 
-// Waits for the oldest step that is queued and takes in what it reports.
+// Waits for the oldest queued step and evaluates its results.
 mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
   Values values;
   mpc_status_t status = session->executable->wait(&values);
@@ -229,13 +230,13 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
 }
 
 std::string number_text(float value) {
-  if (std::isnan(value)) return "nan";  // Its sign tells nothing.
+  if (std::isnan(value)) return "nan";  // Never "-nan".
   char text[32];
   std::snprintf(text, sizeof(text), "%g", static_cast<double>(value));
   return text;
 }
 
-// An update that f32 could not hold has no place to look for but itself.
+// Explains an update that overflowed although loss and gradients were finite.
 mpc_status_t explain_update(mpc_session_t* session, const StepInputs& inputs,
                             std::string* out_text) {
   const mpc_program_t* program = session->program;
@@ -257,7 +258,8 @@ mpc_status_t explain_update(mpc_session_t* session, const StepInputs& inputs,
   return nullptr;
 }
 
-// What to say of a step whose fault is known, by looking at it once more.
+// Makes the error for a step whose fault is known; runs the step again to find
+// where the fault comes from.
 mpc_status_t explain(mpc_session_t* session, const StepOutcome& outcome,
                      const StepInputs& inputs) {
   std::string where;
@@ -300,9 +302,10 @@ mpc_status_t explain(mpc_session_t* session, const StepOutcome& outcome,
                          what.c_str(), where.c_str());
 }
 
-// Finishes steps until at most `keep` are in flight, or all if something is
-// wrong with one: the first such is explained, and told of in `*out_info`.
-// `inputs` are those of the last step that was queued, null if they are gone.
+// Finishes steps until at most `keep` are in flight. If one has a fault,
+// finishes all steps, and explains and describes in `*out_info` the first such
+// step. `inputs` are those of the step queued last, null if no longer
+// available.
 mpc_status_t finish_until(mpc_session_t* session, size_t keep,
                           const mpc_tensor_t* inputs, size_t num_inputs,
                           mpc_step_info_t* out_info) {
@@ -317,8 +320,8 @@ mpc_status_t finish_until(mpc_session_t* session, size_t keep,
   if (first.fault == Fault::kNone) return nullptr;
   *out_info = first.info;
   StepInputs found;
-  // Where its micro-batches were good each by itself, none of them is looked
-  // at.
+  // An update on its own has no batch to run again: each of its micro-batches
+  // was good.
   constexpr size_t kGone = SIZE_MAX;
   found.later = first.rest ? kGone : session->num_calls - first.info.call;
   if (found.later == 0) {
@@ -335,7 +338,8 @@ mpc_status_t check_info(const mpc_step_info_t* out_info) {
   return nullptr;
 }
 
-// Passes `status` on. A step that was not finite is told of like any other.
+// Returns `status`. Fills `*out_info` if the step ran, even if it was not
+// finite.
 mpc_status_t tell(mpc_status_t status, const mpc_step_info_t& info,
                   mpc_step_info_t* out_info) {
   if (!out_info || (status && mpc_status_code(status) != MPC_NUMERIC))
@@ -368,8 +372,8 @@ mpc_status_t synchronize(mpc_session_t* session, mpc_step_info_t* out_info) {
   return tell(finish_until(session, 0, nullptr, 0, &info), info, out_info);
 }
 
-// Whether updates weigh their micro-batches by what was really summed, so that
-// there may be fewer than the program was compiled for.
+// Whether updates weight their micro-batches by the actual sum, so that there
+// may be fewer than the program was compiled for.
 bool weighs_updates(const mpc_session_t& session) {
   const char* how = mpc_program_option(session.program, "incomplete-updates");
   return how && std::strcmp(how, "weighted") == 0;
@@ -388,7 +392,7 @@ mpc_status_t finish_update(mpc_session_t* session, mpc_step_info_t* out_info) {
           session->program->root->accumulate(),
           static_cast<unsigned long long>(session->progress.micro_step));
     MPC_RETURN_IF_ERROR(check_schedule(session));
-    // One of the steps before it may fail, which must be told first.
+    // An earlier step may have failed, which must be reported first.
     MPC_RETURN_IF_ERROR(
         tell(finish_until(session, 0, nullptr, 0, &info), info, out_info));
     MPC_RETURN_IF_ERROR(queue_rest(session));
@@ -401,8 +405,8 @@ mpc_status_t finish_update(mpc_session_t* session, mpc_step_info_t* out_info) {
 StepReads find_step_reads(const KnownEntries& known) {
   StepReads reads;
   if (known.step < 0) return reads;
-  // The loss of a micro-batch, before `apply` uses the arena; the rest after
-  // the last entry point.
+  // The loss of a micro-batch is read before `apply` reuses the arena; most
+  // other values are read after the last entry point.
   reads.loss_scale = add_state(&reads, known.loss_scale, 0);
   reads.loss = add_output(&reads, known.loss, 1);
   reads.loss_sum = add_state(&reads, known.loss_sum, 1);

@@ -16,7 +16,8 @@ struct Close {
 };
 using File = std::unique_ptr<std::FILE, Close>;
 
-// "/system.slice/job" of the line "0::/system.slice/job"; empty without one.
+// "/system.slice/job" from the line "0::/system.slice/job"; empty if there is
+// no such line.
 std::string own_group(const std::string& groups) {
   const File file(std::fopen(groups.c_str(), "re"));
   char line[4096];
@@ -28,7 +29,7 @@ std::string own_group(const std::string& groups) {
   return "";
 }
 
-// 0 if there is no limit: "max 100000".
+// The quota in CPUs; 0 if there is no limit ("max 100000").
 double read_quota(const std::string& path) {
   const File file(std::fopen(path.c_str(), "re"));
   double quota, period;
@@ -43,7 +44,8 @@ double read_quota(const std::string& path) {
 double cpu_quota(const std::string& groups, const std::string& mount) {
   double least = 0;
   std::string group = own_group(groups);
-  // The group and all above it, down to "", which in a container is its own.
+  // Visits the group and all its ancestors up to the root "", which in a
+  // container is the group of the container.
   for (;;) {
     const double quota = read_quota(mount + group + "/cpu.max");
     if (quota > 0 && (least == 0 || quota < least)) least = quota;
@@ -55,7 +57,8 @@ double cpu_quota(const std::string& groups, const std::string& mount) {
 int default_threads() {
   const int asked = omp_get_max_threads();
   if (std::getenv("OMP_NUM_THREADS")) return asked;
-  // OpenMP counted when the process started, and binds threads by that.
+  // With thread binding, OpenMP uses the CPUs it counted when the process
+  // started.
   int threads = omp_get_proc_bind() == omp_proc_bind_false
                     ? std::min(asked, omp_get_num_procs())
                     : asked;

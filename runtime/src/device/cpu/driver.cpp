@@ -1,4 +1,4 @@
-// The CPU, with the fast kernels.
+// The driver of device "cpu": the optimized kernels, on several threads.
 
 #include "runtime/src/device/driver.h"
 

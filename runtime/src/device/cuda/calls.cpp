@@ -13,7 +13,7 @@ using namespace mpc::cuda;
 
 CudaCalls::~CudaCalls() {
   ContextScope scope(gpu_);
-  kernels_.clear();  // Libraries want the context.
+  kernels_.clear();  // Libraries need the context to release them.
 }
 
 mpc_status_t CudaCalls::prepare(const std::vector<const schema::Segment*>& code,
@@ -58,7 +58,7 @@ mpc_status_t CudaCalls::find_functions(
   return nullptr;
 }
 
-// Libraries are large: those that no call needs stay unloaded.
+// Loads only the libraries that some call needs, because they are large.
 void CudaCalls::find_libraries(kernels::CudaContext* context) const {
   if (calls_library(kernels::CudaLibrary::cublaslt))
     context->cublaslt = load_cublaslt(&context->cublaslt_missing);
@@ -88,7 +88,7 @@ mpc_status_t CudaCalls::prepare_entry(const schema::Entry& entry,
       made.operands.push_back(addresses_.at(buffer->space(), buffer->offset()));
   for (CUdeviceptr& operand : made.operands)
     made.parameters.push_back(&operand);
-  // Neither grows from here on: calls point into them.
+  // These must not reallocate from here on: calls point into them.
   size_t first = 0;
   for (const schema::Instruction* instruction : *entry.instructions()) {
     CudaCall call;

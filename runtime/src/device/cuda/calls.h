@@ -1,5 +1,5 @@
-// The instructions of a program as launches on a CUDA device: everything is
-// looked up and every address written down once.
+// The instructions of a program as launches on a CUDA device. All functions and
+// addresses are resolved once, before the first launch.
 
 #ifndef MPC_RUNTIME_SRC_DEVICE_CUDA_CALLS_H_
 #define MPC_RUNTIME_SRC_DEVICE_CUDA_CALLS_H_
@@ -17,7 +17,7 @@
 
 namespace mpc::runtime {
 
-// Where states and arena begin.
+// The base addresses of states and arena.
 struct CudaAddresses {
   cuda::CUdeviceptr states = 0;
   cuda::CUdeviceptr arena = 0;
@@ -27,18 +27,18 @@ struct CudaAddresses {
   }
 };
 
-// One instruction made ready. Exactly one of `function` and `kernel` is set.
+// A prepared instruction. Exactly one of `function` and `kernel` is set.
 struct CudaCall {
   cuda::CUfunction function = nullptr;
   const kernels::CudaKernel* kernel = nullptr;
   const cuda::CUdeviceptr* operands = nullptr;
-  void** parameters = nullptr;  // For `function`: where the operands stand.
+  void** parameters = nullptr;  // For `function`: pointers to the operands.
   uint32_t blocks = 1;
   uint32_t threads = 1;
 };
 
-// The calls of all entry points, and what they need: the module and workspace.
-// The context must be current in all functions, but for the destructor.
+// The calls of all entry points, and the module and workspace that they need.
+// The CUDA context must be current in all functions except the destructor.
 class CudaCalls {
  public:
   CudaCalls(const Gpu& gpu, const mpc_program_t& program,
@@ -51,22 +51,22 @@ class CudaCalls {
   CudaCalls& operator=(const CudaCalls&) = delete;
   ~CudaCalls();
 
-  // `code` is empty if there are no generated functions. Kernels of the catalog
-  // are timed on `stream`, which is idle and not capturing, and in `idle`,
-  // whose contents are lost.
+  // `code` is empty if there are no generated functions. Catalog kernels are
+  // timed on `stream`, which must be idle and not capturing. They use the
+  // memory `idle`, whose contents are lost.
   mpc_status_t prepare(const std::vector<const schema::Segment*>& code,
                        cuda::CUstream stream, bool deterministic,
                        kernels::IdleMemory idle);
 
-  // Those of the catalog, in the order of the program.
+  // The catalog kernels, in program order.
   const std::vector<Executable::Kernel>& kernels() const { return used_; }
 
-  // What is not as it should be, for people; "" if nothing is.
+  // A remark about what does not work as intended, for people; or "".
   const std::string& note() const { return note_; }
 
   size_t count(uint32_t entry) const { return entries_[entry].calls.size(); }
 
-  // Queues a call, or all of an entry point, on `stream`, which may be
+  // Queues one call, or all calls of an entry point, on `stream`, which may be
   // capturing. MPC_DEVICE_LOST if that fails.
   mpc_status_t enqueue(uint32_t entry, size_t index,
                        cuda::CUstream stream) const;
@@ -75,8 +75,8 @@ class CudaCalls {
  private:
   struct Entry {
     std::vector<cuda::CUdeviceptr>
-        operands;                   // Operands of all calls, end to end.
-    std::vector<void*> parameters;  // The address of each.
+        operands;                   // Operands of all calls, concatenated.
+    std::vector<void*> parameters;  // A pointer to each operand.
     std::vector<CudaCall> calls;
   };
 
@@ -96,7 +96,7 @@ class CudaCalls {
   const CudaAddresses addresses_;
   CudaModule module_;
   std::vector<cuda::CUfunction> functions_;
-  // By key_of: equal calls share a kernel.
+  // The key is that of key_of: equal calls share a kernel.
   struct Prepared {
     std::unique_ptr<kernels::CudaKernel> kernel;
     size_t index;  // In `used_`.
@@ -104,7 +104,7 @@ class CudaCalls {
   std::map<std::vector<int64_t>, Prepared> kernels_;
   std::vector<Executable::Kernel> used_;
   size_t workspace_size_ = 0;
-  DeviceMemory workspace_;  // Shared by all calls: one runs after the other.
+  DeviceMemory workspace_;  // Shared by all calls, which run one at a time.
   std::vector<Entry> entries_;
   std::string note_;
 };

@@ -1,4 +1,4 @@
-// A CUDA device as sessions see it.
+// Implements Device for a CUDA device.
 
 #include "runtime/src/device/device.h"
 
@@ -44,7 +44,7 @@ class CudaDevice : public Device {
   const mpc_program_t& program_;
   const schema::Variant& variant_;
   const DeviceOptions options_;
-  Gpu gpu_;  // Goes last of what follows.
+  Gpu gpu_;  // Destroyed after all members below.
   std::vector<const schema::Segment*> code_;
   CudaStream own_stream_;
   CUstream stream_ = nullptr;  // The caller's or ours.
@@ -140,8 +140,8 @@ mpc_status_t CudaDevice::prepare(std::unique_ptr<Executable>* out_executable) {
   MPC_RETURN_IF_ERROR(scope.take_status());
   auto executable = std::make_unique<CudaExecutable>(gpu_, program_, variant_,
                                                      addresses(), stream_);
-  // Nothing lies in the arena before the first step, so that trials may have
-  // it: beside a program that fills the device there is no room for them.
+  // The arena is empty before the first step, so kernel trials may use it: a
+  // program that fills the device leaves no other memory for them.
   MPC_RETURN_IF_ERROR(synchronize());
   MPC_RETURN_IF_ERROR(executable->prepare(code_, options_.deterministic,
                                           {arena_.get(), arena_size_}));
@@ -164,7 +164,8 @@ mpc_status_t open_cuda(int index, const mpc_program_t& program,
 
 }  // namespace
 
-// Which code a device takes, and whether it computes in bf16, it says itself.
+// No checks without a device: only an open device tells which code it runs and
+// whether it supports bf16.
 const DeviceDriver kCudaDriver = {open_cuda, /*check_code=*/nullptr,
                                   /*check_machine=*/nullptr,
                                   /*has_blocks=*/true};

@@ -13,14 +13,15 @@ using namespace mpc::cuda;
 
 namespace {
 
-// Inputs start at multiples of this in pinned memory.
+// The space that an input takes in pinned memory, where inputs are aligned to
+// kAlignment.
 uint64_t padded(uint64_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-// Inputs of so many bytes are worth a detour: they arrive beside the step
-// before and are moved to their place, which that step still uses, within the
-// device.
+// From this many bytes on, inputs take a detour: they are copied to the landing
+// memory while the previous step runs, and from there to their place in the
+// arena, which that step still uses.
 constexpr uint64_t kLargeInputs = uint64_t{1} << 20;
 
 uint64_t host_bytes(const Submission& submission) {
@@ -31,17 +32,18 @@ uint64_t host_bytes(const Submission& submission) {
   return bytes;
 }
 
-// The bytes that one copy of values may span: fewer copies, at the cost of
-// bytes between the values.
+// The maximum number of bytes that one copy of values may span: copying the
+// bytes between values saves copies.
 constexpr uint64_t kWindow = 4096;
 
-// Entry points that have run when a value of the submission is read.
+// The number of entry points that have run when a value of the submission is
+// read.
 size_t due(const Submission& submission, size_t value) {
   return std::min<size_t>(submission.values[value].after,
                           submission.num_entries);
 }
 
-// Says what a failure in a step means to the caller.
+// Adds to a failure in a step what it means for the caller.
 mpc_status_t lost(mpc_status_t status) {
   if (!status) return nullptr;
   mpc_status_t explained =
@@ -55,7 +57,7 @@ mpc_status_t lost(mpc_status_t status) {
 
 CudaExecutable::~CudaExecutable() {
   ContextScope scope(gpu_);
-  // Nothing may be in use when it goes.
+  // Members must not be in use when they are destroyed.
   if (num_submitted_ == 0) return;
   (void)gpu_.driver().cuStreamSynchronize(side_stream_.get());
   (void)gpu_.driver().cuStreamSynchronize(stream_);
@@ -107,7 +109,7 @@ mpc_status_t CudaExecutable::prepare(
 mpc_status_t CudaExecutable::submit(const Submission& submission) {
   ContextScope scope(gpu_);
   MPC_RETURN_IF_ERROR(scope.take_status());
-  // Free: the submission of before the last was waited for.
+  // This slot is free: the caller has waited for the submission that used it.
   Slot& slot = slots_[num_submitted_ % kSlots];
   ++num_submitted_;
   return lost(queue(submission, slot));
@@ -158,8 +160,9 @@ mpc_status_t CudaExecutable::queue_inputs(const Submission& submission,
   return nullptr;
 }
 
-// All that is on the host goes in one copy on the side stream. The landing
-// place is free: the submission before the last, which used it, was waited for.
+// Copies all inputs that are on the host at once, on the side stream. The
+// landing memory is free: the caller has waited for the submission that used
+// it.
 mpc_status_t CudaExecutable::queue_large_inputs(const Submission& submission,
                                                 const Slot& slot) {
   auto* pinned = static_cast<uint8_t*>(slot.inputs.get());
@@ -192,7 +195,7 @@ mpc_status_t CudaExecutable::queue_large_inputs(const Submission& submission,
   return nullptr;
 }
 
-// The values that are due when so many entry points have run.
+// Queues the values that are due after `entries_done` entry points.
 mpc_status_t CudaExecutable::queue_values(const Submission& submission,
                                           size_t entries_done, Slot& slot) {
   for (size_t i = 0; i < submission.num_values; ++i)
@@ -201,7 +204,8 @@ mpc_status_t CudaExecutable::queue_values(const Submission& submission,
   return nullptr;
 }
 
-// Value `first`, and with it those due at the same time that lie near.
+// Queues value `first` together with nearby values that are due at the same
+// time.
 mpc_status_t CudaExecutable::queue_window(const Submission& submission,
                                           size_t first, Slot& slot) {
   const Value* values = submission.values;
@@ -237,8 +241,8 @@ mpc_status_t CudaExecutable::queue_entry(uint32_t entry) {
     graph.tried = true;
     mpc_status_t status = capture_graph(gpu_, calls_, entry, side_stream_.get(),
                                         &graph.executable);
-    // The same launches one by one do the same, only slower. What is wrong with
-    // the device itself shows there again.
+    // Without a graph the calls are launched one by one, which is slower but
+    // equivalent. An error of the device itself will occur there again.
     if (status && !lacks_graphs_) {
       lacks_graphs_ = true;
       note_ += (note_.empty() ? "without CUDA graphs: "
@@ -264,8 +268,8 @@ mpc_status_t CudaExecutable::wait(Values* out_values) {
   return nullptr;
 }
 
-// What came from the host is still in pinned memory. Memory of the device is
-// the caller's, who may have put other things there.
+// Inputs that came from the host are still in pinned memory. Inputs in device
+// memory cannot be restored: the caller may have overwritten them.
 mpc_status_t CudaExecutable::restore_inputs(size_t later, bool* out_restored) {
   *out_restored = false;
   if (later >= kSlots || later >= num_waited_) return nullptr;

@@ -1,6 +1,7 @@
-// Entry points on a CUDA device: inputs through pinned memory, one graph launch
-// for each entry point, values read back behind it. The host waits for events
-// of submissions only, never for the stream.
+// Runs entry points on a CUDA device: copies inputs through pinned memory,
+// launches one graph per entry point, and reads values back after it. In steps
+// the host waits only for the event of a submission, never for the whole
+// stream.
 
 #ifndef MPC_RUNTIME_SRC_DEVICE_CUDA_EXECUTABLE_H_
 #define MPC_RUNTIME_SRC_DEVICE_CUDA_EXECUTABLE_H_
@@ -41,18 +42,18 @@ class CudaExecutable : public Executable {
   }
 
  private:
-  // What a submission in flight needs of pinned memory. Values that lie close
-  // together come in one copy, which has a window of its own.
+  // The memory and events of a submission in flight. Values that are close to
+  // each other in memory are read by one copy into a window.
   struct Slot {
-    PinnedMemory inputs;  // Those on the host, one behind the other.
+    PinnedMemory inputs;  // The inputs in host memory, concatenated.
     std::vector<Input>
         sources;  // Inputs of the submission. Their data may be gone.
-    // Device memory where large inputs land while the step before still runs.
+    // Device memory that receives large inputs while the previous step runs.
     DeviceMemory landing;
     CudaEvent landed;
     PinnedMemory windows;
     CudaEvent done;
-    // Where each value arrives.
+    // Where each value arrives in the windows.
     const uint8_t* places[kMaxValues] = {};
     uint32_t sizes[kMaxValues] = {};
     size_t num_values = 0;
@@ -82,7 +83,7 @@ class CudaExecutable : public Executable {
   Slot slots_[kSlots];
   uint64_t num_submitted_ = 0;
   uint64_t num_waited_ = 0;
-  // The graph of an entry point, made at its first use.
+  // The graph of an entry point, captured at its first use.
   struct Graph {
     bool tried = false;
     CudaGraphExec executable;

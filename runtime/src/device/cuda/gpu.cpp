@@ -78,8 +78,8 @@ mpc_status_t Gpu::describe_device() {
 ContextScope::ContextScope(const Gpu& gpu) : gpu_(gpu) {
   status_ = MPC_CUDA(gpu, MPC_DEVICE_LOST, cuCtxGetCurrent, &before_);
   if (before_ == gpu.context()) return;
-  // Destructors need the context even if asking for the other failed, which is
-  // unknown then and not put back.
+  // Destructors need the context even if querying the previous one failed,
+  // which is then unknown and not restored.
   CUresult result = gpu.driver().cuCtxSetCurrent(gpu.context());
   if (status_) return;
   changed_ = result == CUDA_SUCCESS;

@@ -1,4 +1,4 @@
-// One CUDA device, opened: its context, and calls of the driver as statuses.
+// An open CUDA device: its context, and driver calls that return statuses.
 
 #ifndef MPC_RUNTIME_SRC_DEVICE_CUDA_GPU_H_
 #define MPC_RUNTIME_SRC_DEVICE_CUDA_GPU_H_
@@ -16,28 +16,29 @@ class Gpu {
   Gpu() = default;
   Gpu(const Gpu&) = delete;
   Gpu& operator=(const Gpu&) = delete;
-  // Gives the context back.
+  // Releases the context.
   ~Gpu();
 
-  // Opens device `index` of this machine. MPC_UNAVAILABLE says what is missing:
-  // the driver's library, a device, that device.
+  // Opens device `index` of this machine. Returns MPC_UNAVAILABLE if the driver
+  // library, any device or this device is missing; the message says which.
   mpc_status_t open(int index);
 
   const cuda::Driver& driver() const { return *driver_; }
   cuda::CUcontext context() const { return context_; }
   int index() const { return index_; }
-  // 80: what CUDA calls 8.0.
+  // 80 for CUDA's compute capability 8.0.
   int compute_capability() const { return compute_capability_; }
-  // What code must be for: "sm_80".
+  // The architecture that code must be compiled for: "sm_80".
   const std::string& architecture() const { return architecture_; }
   // "NVIDIA H200".
   const std::string& model() const { return model_; }
   // "cuda:0 NVIDIA H200".
   const std::string& name() const { return name_; }
 
-  // A status for the result of a call of the driver, null for success. `code`
-  // is that of a failure, but a lack of memory is MPC_OUT_OF_MEMORY unless the
-  // code is MPC_DEVICE_LOST. `detail`, if not null, is appended after "; ".
+  // Converts the result of a driver call to a status, null for success. A
+  // failure gets code `code`, except that out of memory gets MPC_OUT_OF_MEMORY
+  // unless `code` is MPC_DEVICE_LOST. `detail`, if not null, is appended to the
+  // message after "; ".
   mpc_status_t check(cuda::CUresult result, const char* call, mpc_code_t code,
                      const char* detail = nullptr) const;
 
@@ -54,15 +55,16 @@ class Gpu {
   std::string name_;
 };
 
-// Makes the context of a device the thread's while it lives, then the one from
-// before again. Every function that calls the driver starts with one.
+// Makes the context of a device current in this thread, and restores the
+// previous context when destroyed. Every function that calls the driver starts
+// with one.
 class ContextScope {
  public:
   explicit ContextScope(const Gpu& gpu);
   ~ContextScope();
   ContextScope(const ContextScope&) = delete;
   ContextScope& operator=(const ContextScope&) = delete;
-  // Owned by the caller, who must look at it before anything else.
+  // Owned by the caller, who must check it before anything else.
   mpc_status_t take_status();
 
  private:
@@ -72,7 +74,7 @@ class ContextScope {
   mpc_status_t status_ = nullptr;
 };
 
-// Calls a function of the driver: MPC_CUDA(gpu, code, cuStreamQuery, stream).
+// Calls a driver function: MPC_CUDA(gpu, code, cuStreamQuery, stream).
 #define MPC_CUDA(gpu, code, function, ...) \
   (gpu).check((gpu).driver().function(__VA_ARGS__), #function, code)
 

@@ -7,8 +7,8 @@
 
 namespace mpc::runtime {
 
-// Captures the calls on `stream`, which takes no other work meanwhile, and
-// makes a graph of them that can be launched.
+// Captures the calls on `stream`, which must take no other work meanwhile, and
+// instantiates a graph that can be launched.
 mpc_status_t capture_graph(const Gpu& gpu, const CudaCalls& calls,
                            uint32_t entry, cuda::CUstream stream,
                            CudaGraphExec* out_graph);

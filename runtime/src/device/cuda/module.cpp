@@ -12,7 +12,7 @@ using namespace mpc::cuda;
 
 namespace {
 
-// bf16 arithmetic begins here.
+// The first compute capability with bf16 arithmetic.
 constexpr int kFirstWithBf16 = 80;
 
 std::string_view target_of(const schema::Segment& segment) {
@@ -20,8 +20,8 @@ std::string_view target_of(const schema::Segment& segment) {
                           : std::string_view();
 }
 
-// 80 of "sm_80"; 0 for "sm_90a" and the like, which other devices do not take,
-// and for anything else.
+// 80 for "sm_80"; 0 for anything else, including "sm_90a" and the like, which
+// run on no other device.
 int version_of(std::string_view target) {
   if (target.substr(0, 3) != "sm_" || target.size() > 6) return 0;
   int version = 0;
@@ -32,7 +32,7 @@ int version_of(std::string_view target) {
   return version;
 }
 
-// How well code serves a device; 0 if not at all.
+// A rank of code for a device, higher is better; 0 if the device cannot run it.
 int suitability(const schema::Segment& segment, const Gpu& gpu) {
   constexpr int kExactCubin = 1 << 20, kExactPtx = kExactCubin - 1;
   bool is_cubin = segment.kind() == schema::SegmentKind::Cubin;
@@ -87,12 +87,12 @@ std::string describe_code(const schema::Segment& segment) {
          std::string(target_of(segment));
 }
 
-// Loads one segment; `*out_log` is what the driver says of it, if anything.
+// Loads one segment; `*out_log` is the driver's message, if any.
 CUresult load_segment(const Gpu& gpu, const mpc_program_t& program,
                       const schema::Segment& segment, CUmodule* out_module,
                       std::string* out_log) {
   const uint8_t* data = program.file.data() + segment.offset();
-  // The driver takes PTX as a string.
+  // The driver expects PTX as a NUL-terminated string.
   std::string text;
   const void* image = data;
   if (segment.kind() == schema::SegmentKind::Ptx) {
@@ -109,7 +109,7 @@ CUresult load_segment(const Gpu& gpu, const mpc_program_t& program,
   return result;
 }
 
-// What to do about code that is too new for the driver.
+// Advice for code that is too new for the driver.
 std::string remedy(const Gpu& gpu, CUresult result) {
   if (result != CUDA_ERROR_UNSUPPORTED_PTX_VERSION &&
       result != CUDA_ERROR_NO_BINARY_FOR_GPU &&

@@ -1,5 +1,5 @@
-// What a session owns on a device, given back by destructors. The device must
-// outlive them, and its context be current when they are made.
+// Owners of what a session holds on a device; destructors release it. The
+// device must outlive them, and its context must be current when they are made.
 
 #ifndef MPC_RUNTIME_SRC_DEVICE_CUDA_RESOURCES_H_
 #define MPC_RUNTIME_SRC_DEVICE_CUDA_RESOURCES_H_
@@ -11,7 +11,7 @@
 
 namespace mpc::runtime {
 
-// A handle and the function of the driver that gives it back.
+// A handle and the driver function that releases it.
 template <typename Handle, cuda::CUresult (*cuda::Driver::*release)(Handle)>
 class CudaHandle {
  public:
@@ -27,7 +27,8 @@ class CudaHandle {
   ~CudaHandle() {
     if (!handle_) return;
     ContextScope scope(*gpu_);
-    // A failure has nobody to go to; the driver repeats earlier ones here.
+    // A destructor cannot return a failure, and the driver also returns earlier
+    // failures here.
     (void)(gpu_->driver().*release)(handle_);
   }
   Handle get() const { return handle_; }
@@ -48,16 +49,16 @@ using CudaGraph = CudaHandle<cuda::CUgraph, &cuda::Driver::cuGraphDestroy>;
 using CudaGraphExec =
     CudaHandle<cuda::CUgraphExec, &cuda::Driver::cuGraphExecDestroy>;
 
-// Takes memory of the device, or of the host where the device reaches it;
-// `what` names it in the error. A size of 0 takes a little, so that there is an
-// address. Device memory is aligned to 256.
+// Allocates memory on the device, or pinned memory on the host; `what` names it
+// in errors. A size of 0 allocates a few bytes, so that there is an address.
+// Device memory is aligned to 256 bytes.
 mpc_status_t allocate_device(const Gpu& gpu, uint64_t size, const char* what,
                              DeviceMemory* out_memory);
 mpc_status_t allocate_pinned(const Gpu& gpu, uint64_t size, const char* what,
                              PinnedMemory* out_memory);
 
-// A stream that work of other streams does not wait for; an event that knows
-// that it happened, not when.
+// Creates a non-blocking stream, which does not synchronize with the default
+// stream; an event without timing.
 mpc_status_t create_stream(const Gpu& gpu, CudaStream* out_stream);
 mpc_status_t create_event(const Gpu& gpu, CudaEvent* out_event);
 

@@ -1,4 +1,5 @@
-// The naive kernels, on one thread: what other devices are measured by.
+// The driver of device "reference": the naive kernels, on one thread. Other
+// devices are compared with it.
 
 #include "runtime/src/device/driver.h"
 
