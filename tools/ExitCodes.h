@@ -1,4 +1,4 @@
-//===- ExitCodes.h - What tools return to the shell -------------*- C++ -*-===//
+//===- ExitCodes.h - Exit codes for failures of the compiler ----*- C++ -*-===//
 #ifndef MPC_TOOLS_EXITCODES_H
 #define MPC_TOOLS_EXITCODES_H
 
@@ -6,7 +6,7 @@
 
 namespace mpc {
 
-/// The exit code for a failure of the library; see tools/mpc/Command.h.
+/// The exit code for an error of the compiler library; see tools/mpc/Command.h.
 inline int exitCode(ModelError error) {
   switch (error) {
   case ModelError::None:

@@ -1,4 +1,4 @@
-//===- StandardStreams.h - Streams that the caller closed -------*- C++ -*-===//
+//===- StandardStreams.h - Reopen closed standard streams -------*- C++ -*-===//
 #ifndef MPC_TOOLS_STANDARDSTREAMS_H
 #define MPC_TOOLS_STANDARDSTREAMS_H
 
@@ -10,15 +10,16 @@
 
 namespace mpc {
 
-/// Opens /dev/null in the place of stdin, stdout and stderr where the caller
-/// closed them (`mpc train ... >&-`). Otherwise the next file that is opened
-/// would take that place, and messages would be written into it. To be called
+/// Opens /dev/null as stdin, stdout or stderr if the caller closed that stream
+/// (`mpc train ... >&-`). Otherwise the next file that is opened would get its
+/// file descriptor, and messages would be written into that file. Call this
 /// first in main.
 inline void openStandardStreams() {
   for (int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) != -1 || errno != EBADF)
       continue;
-    // The lowest free number is this one: those below are open by now.
+    // open() returns the lowest free descriptor, which is this one: lower ones
+    // are open by now.
     if (open("/dev/null", O_RDWR) != stream)
       std::abort();
   }

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Prints "N passed, N failed" over the results of ctest, GoogleTest and lit.
+"""Prints "N passed, N failed" for the results of ctest, GoogleTest and lit.
 
-Usage: count_tests.py FOLDER. The folder holds ctest.xml, lit.xml and, for each
-program of GoogleTest that came to its end, gtest/PROGRAM.xml; sanitized/ has
-the same of the builds with sanitizers, and importer.xml in lit's place;
-levels/LEVEL/ has it of what ran with fewer instructions; deep-sweep.xml is that
-of random deep graphs, if they ran. Names what failed;
-exits with 1 if anything did, or if there are no results.
+Usage: count_tests.py FOLDER. The folder contains ctest.xml, lit.xml and, for each
+GoogleTest program that finished, gtest/PROGRAM.xml. sanitized/ contains the same
+for the builds with sanitizers, with importer.xml instead of lit.xml;
+levels/LEVEL/, for runs with fewer CPU instructions. deep-sweep.xml is the result
+of random deep graphs, if they ran. Names the tests that failed; exits with 1 if
+any did or if there are no results.
 """
 import collections
 import pathlib
@@ -18,7 +18,7 @@ def outcome_of(case):
     if case.find("failure") is not None or case.find("error") is not None:
         return "failed"
     skipped = case.find("skipped")
-    # To ctest, a program that is not there has merely not run.
+    # ctest reports a missing program only as not run.
     if "Unable to find executable" in (skipped.get("message", "") if skipped is not None else ""):
         return "failed"
     status = case.get("status", "run")
@@ -32,7 +32,7 @@ def read_cases(path):
     try:
         root = ElementTree.parse(path).getroot()
     except (OSError, ElementTree.ParseError) as error:
-        # Whoever should have written it did not come to its end.
+        # The program that should have written the file did not finish.
         yield f"{path.name}: {error}", "failed"
         return
     for case in root.iter("testcase"):

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# From two ONNX files to two trained models: compiles the digits examples to
+# From two ONNX files to two trained models: compiles the digits examples in
 # bf16, trains them on handwritten digits, shows the precision report and the
-# accuracy on images never seen in training, and exports them to ONNX again.
-# What is done already is not done twice; --again trains anew.
+# accuracy on images not used for training, and exports the models to ONNX.
+# Running it again skips finished work; --again trains from scratch.
 #
 # usage: tools/demo.sh [--again]
 source "$(dirname "$0")/common.sh"
@@ -24,7 +24,7 @@ step "Building the mpc command" cmake --build "$build" --target mpc
 mkdir -p "$demo"
 cd "$demo"
 
-# A package that is compiled anew needs a new run.
+# A recompiled package needs a new training run.
 compile() {
   if [ "$1.mpc" -nt "$digits/$1.onnx" ] && [ "$1.mpc" -nt "$mpc" ]; then
     echo "    $1.mpc is up to date"

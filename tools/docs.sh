@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds the documents as a static site with search, to be read without a network:
+# Builds the documentation as a static site with search that works offline:
 # open build/docs/html/index.html.
 #
 # usage: tools/docs.sh [--help]
 #
-# Installs Sphinx (tools/docs/requirements.txt) into build/docs/venv when it is
-# missing there; this takes a network. MPC_BUILD_DIR names another build folder.
+# Installs Sphinx (tools/docs/requirements.txt) into build/docs/venv if it is
+# missing, which needs a network. MPC_BUILD_DIR names another build folder.
 source "$(dirname "$0")/common.sh"
 
 [ $# = 0 ] || refuse_or_help "$1" 8

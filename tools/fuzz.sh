@@ -3,10 +3,10 @@
 #
 # usage: tools/fuzz.sh TARGET [SECONDS]
 #   TARGET    package, checkpoint, npz or import (test/fuzz/targets.h)
-#   SECONDS   how long (default: 600)
+#   SECONDS   how long to run (default: 600)
 #
-# New inputs go to build/fuzz/corpus/TARGET, what fails to build/fuzz/. Copy what
-# is worth keeping to test/fuzz/TARGET.
+# New inputs go to build/fuzz/corpus/TARGET, failing inputs to build/fuzz/. Copy
+# inputs that are worth keeping to test/fuzz/TARGET.
 source "$(dirname "$0")/common.sh"
 
 target=${1:-}

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Installs what building and testing mpc needs, and only what is missing.
+# Installs missing packages that are needed to build and test mpc.
 #
 # usage: tools/setup.sh [--python]
-#   --python   also a virtual environment in build/venv, for making the example
-#              models and data anew and for the comparison with PyTorch;
-#              nothing else of mpc needs it
+#   --python   also create a virtual environment in build/venv, needed only to
+#              recreate the example models and data and to compare with
+#              PyTorch
 source "$(dirname "$0")/common.sh"
 
 packages=(
@@ -40,7 +40,7 @@ install_packages() {
   fi
   echo "    installing: ${missing[*]}"
   local apt=(env DEBIAN_FRONTEND=noninteractive apt-get -q)
-  # The lists of a fresh machine are empty, those of an old one out of date.
+  # Package lists are empty on a fresh machine and may be outdated on an old one.
   as_root "${apt[@]}" update
   as_root "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 }

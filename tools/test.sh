@@ -37,8 +37,8 @@ results=$build/test-results
 sanitized=$build/sanitized
 jobs=$(nproc)
 
-# run_ctest BUILD RESULTS [OPTION...]. Programs of GoogleTest write a file each,
-# so that their tests are counted one by one.
+# run_ctest BUILD RESULTS [OPTION...]: each GoogleTest program also writes its own
+# file, so that its tests are counted individually.
 run_ctest() {
   local build=$1 results=$2
   shift 2
@@ -56,7 +56,7 @@ run_lit() {
     | grep -v '^PASS:'
 }
 
-# The levels of kernels/cpu_isa.h below what may be used of this machine.
+# The levels of kernels/cpu_isa.h below the highest one that this machine uses.
 lower_levels() {
   local features
   features=$("$build/bin/mpc" doctor --json)
@@ -65,7 +65,7 @@ lower_levels() {
   case "$features" in *'"amx_bf16"'*) echo AVX512_CORE_BF16 ;; esac
 }
 
-# run_level LEVEL: what depends on the instructions, or everything.
+# run_level LEVEL: runs the tests that depend on CPU instructions, or all of them.
 run_level() {
   local -x MPC_MAX_CPU_ISA=$1
   local results=$results/levels/$1 programs lit
@@ -77,16 +77,16 @@ run_level() {
   run_lit "$results" --filter="$lit"
 }
 
-# A program of test/bench, which needs PyTorch (tools/setup.sh --python).
+# Runs a program of test/bench that needs PyTorch (tools/setup.sh --python).
 run_deep_sweep() {
   [ -d "$(echo "$build"/venv/lib/*/*/torch)" ] || { echo "    skipped: no PyTorch"; return; }
   "$build/venv/bin/python" "$root/test/bench/deep/deep_sweep.py" "$build/bin/mpc" \
     --jobs="$jobs" --results="$results/deep-sweep.jsonl" --junit="$results/deep-sweep.xml"
 }
 
-# What reads foreign bytes and what computes, built again with sanitizers: the
-# runtime in a folder of its own, the importer in a program beside the others.
-# Simulated GPU kernels are compiled with them too.
+# Tests that are built again with sanitizers: of code that reads untrusted input,
+# and of code that computes. The runtime is built in a separate folder, the
+# importer as a separate program. Simulated GPU kernels also use sanitizers.
 sanitized_tests=(mpc-cuda-test mpc-device-sim-test mpc-fake-cuda-test
   mpc-gpu-programs-test mpc-kernels-test mpc-npz-test mpc-runtime-cuda-test
   mpc-runtime-test mpc-status-test)
@@ -108,7 +108,7 @@ run_sanitized() {
     -R "^($(IFS='|' && echo "${sanitized_tests[*]}"))\$"
 }
 
-# The lit tests that match, as paths, and the programs of ctest.
+# Paths of the lit tests that match the filter, and names of ctest programs.
 matching_tests() {
   /usr/lib/llvm-22/bin/lit --show-tests "$build/test" \
     | sed -n 's/^ *mpc :: //p' | grep -iE -- "$filter" || true
@@ -117,7 +117,7 @@ matching_programs() {
   (cd "$build" && ctest -N -R "$filter") | sed -n 's/^ *Test *#[0-9]*: *\(mpc-.*\)/\1/p'
 }
 
-# What the tests in these files call, of all that is built.
+# The programs of the build that the tests in these files call.
 programs_in() {
   grep -ohE '\bmpc-[a-z-]+[a-z]\b' "$@" | sort -u > "$results/named"
   ninja -C "$build" -t targets all | sed -n 's/^\(mpc-[a-z-]*\): phony$/\1/p' | sort -u \
@@ -145,8 +145,8 @@ run_filter() {
   exit $failed
 }
 
-# Prints the second words of the lines of $found that begin with $1, with $2
-# between them.
+# join_found KIND SEPARATOR: prints the second words of the lines of $found that
+# begin with KIND, joined with SEPARATOR.
 join_found() {
   awk -v kind="$1" -v between="$2" '$1 == kind && !seen[$2]++ {
     printf "%s%s", separator, $2; separator = between }' <<< "$found"
@@ -200,7 +200,7 @@ step "Building" cmake --build "$build"
 step "Building with sanitizers" build_sanitized
 rm -rf "$results"
 mkdir -p "$results/gtest" "$results/sanitized/gtest"
-# A test that fails must not keep the others from running.
+# A failing test must not prevent the others from running.
 step "Running the programs that are tests" run_ctest "$build" "$results" || true
 step "Running those with sanitizers" run_sanitized || true
 step "Running lit" run_lit "$results" || true

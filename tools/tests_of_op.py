@@ -4,10 +4,10 @@
 tests_of_op.py NAME       NAME is an ONNX op (Gather, com.microsoft.SliceGrad) or one of ours (train.matmul)
 tests_of_op.py --untested ops that have no test of any kind
 
-A line for each test, or each group of tests, that the registries name:
+Prints a line for each test, or group of tests, that the registries list:
 
-  lit PATH                a lit test below test/: it has the op, names it, or runs a model or golden that has it
-  gtest PROGRAM FILTER    tests of a GoogleTest program: their bodies name the op, or a row that they run has it
+  lit PATH                a lit test below test/ that contains or names the op, or runs a model or golden with it
+  gtest PROGRAM FILTER    tests of a GoogleTest program whose bodies name the op, or that run a row with it
   families GROUP NAME     a golden of test/goldens/families
   onnx OP                 ONNX's own node tests (test/onnx/node_tests.py)
 """
@@ -24,7 +24,7 @@ LIT = (".mlir", ".onnxtxt", ".test", ".textproto")
 
 
 def known_ops():
-    """The ops by all their names: {"Gather": "Gather", "SliceGrad": "com.microsoft.SliceGrad", "train.add": ...}."""
+    """All ops, by each of their names: {"Gather": "Gather", "SliceGrad": "com.microsoft.SliceGrad", "train.add": ...}."""
     table = (ROOT / "compiler/Import/OPS.md").read_text()
     ops = re.findall(r"^\| ([A-Z]\w*|[a-z.]+\.[A-Z]\w*) \| \d", table, re.M)
     ours = []
@@ -42,7 +42,7 @@ class Op:
         self.name = name
         self.short = name if name.startswith("train.") else name.rpartition(".")[2]
         word = re.escape(self.short)
-        # Names of ops are words of prose as well: Add, Size, If.
+        # Names of ops are also ordinary words: Add, Size, If.
         used = rf"""(?<![\w])(?:{word}\s*[<("]|\({word}\)|"{word}"|'{word}'|=\^?{word}\b)"""
         self.used = re.compile(rf"\b{word}(?![\w.])" if name.startswith("train.") else used)
         # Field 4 of a NodeProto, op_type.
@@ -87,7 +87,7 @@ def find_lit(op):
 
 
 def find_goldens(op):
-    """Lit tests of goldens have their folder's name; those of ONNX Runtime name the model's folder."""
+    """Lit tests of goldens are named like their folder; those of ONNX Runtime name the folder of the model."""
     for path in files("goldens", ".onnx"):
         folder = path.parent.name
         if in_model(op, path) and path.parent.parent.name == "families":
@@ -106,7 +106,7 @@ def find_goldens(op):
 
 @functools.cache
 def programs():
-    """The program of each source of tests."""
+    """The program of each test source."""
     found = {}
     for path in files(".", ".txt"):
         if path.name == "CMakeLists.txt":
@@ -126,7 +126,7 @@ def find_gtest(op):
 
 
 def find_rows(op):
-    """Rows of tables that GoogleTest programs run."""
+    """Rows of tables that GoogleTest programs run and that have the op."""
     if re.search(rf"\b{re.escape(op.short)}\b", read(TEST / "compiler/Import/nodes.h")):
         yield "gtest", "mpc-import-test", "OpList.*:HostileOps.*"
     for path in (TEST / "gradients").glob("models*.cpp"):

@@ -1,5 +1,5 @@
-# mpc_list_devices(NAMES FOLDERS): the columns of kernels/devices.def of these
-# names, in the order of its rows.
+# mpc_list_devices(NAMES FOLDERS): sets these variables to the names and folders
+# in kernels/devices.def, in the order of its rows.
 function(mpc_list_devices out_names out_folders)
   set(table ${PROJECT_SOURCE_DIR}/kernels/devices.def)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${table})

@@ -1,9 +1,9 @@
 # Finds MLIR and defines mpc_add_library, mpc_add_dialect, mpc_add_passes,
-# mpc_add_tool, mpc_use_mlir and mpc_compile_together: thin wrappers that hide
-# one idiom each and nothing else.
+# mpc_add_tool, mpc_use_mlir and mpc_compile_together: thin wrappers that each hide
+# a single idiom.
 
-# The default is Debian's place. It is not a HINT: CMake would go there when
-# -DMLIR_DIR names another version, instead of refusing it.
+# The default is Debian's path. It is not a HINT, because CMake would silently use
+# a hint if -DMLIR_DIR names an unsuitable version, instead of rejecting it.
 set(MLIR_DIR /usr/lib/llvm-22/lib/cmake/mlir CACHE PATH
   "Folder of MLIRConfig.cmake")
 find_package(MLIR 22.1 REQUIRED CONFIG)
@@ -17,36 +17,36 @@ find_program(LLVM_EXTERNAL_LIT lit HINTS ${LLVM_TOOLS_BINARY_DIR} REQUIRED)
 include(TableGen)
 include(AddLLVM)
 include(AddMLIR)
-# Not HandleLLVMOptions: it switches off eleven warnings, or all of them.
+# Not HandleLLVMOptions, which disables eleven warnings, or all of them.
 
 separate_arguments(definitions NATIVE_COMMAND ${LLVM_DEFINITIONS})
 add_definitions(${definitions})
 include_directories(${PROJECT_SOURCE_DIR})
-# SYSTEM for what TableGen writes as well: warnings are for hand-written code.
+# SYSTEM also for generated code: warnings are for hand-written code.
 include_directories(SYSTEM
   ${PROJECT_BINARY_DIR} ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
-# Parsing MLIR's headers takes ten times as long as compiling what stands below
-# them, so it is done once. That wants the same flags everywhere: exceptions,
-# as ONNX and running out of memory throw, and code of programs like that of
-# libraries.
+# Parsing MLIR's headers takes ten times as long as compiling the code after them,
+# so they are precompiled. That requires the same flags everywhere: exceptions,
+# because ONNX and failing allocations throw, and position-independent code in
+# programs as in libraries.
 set(LLVM_REQUIRES_EH ON)
 set(LLVM_REQUIRES_RTTI ON)
 set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)
 add_library(mpc_mlir_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/headers.cpp)
 target_precompile_headers(mpc_mlir_headers PRIVATE <tools/cmake/headers.h>)
 
-# mpc_use_mlir(TARGET): for whose sources include MLIR. Each file includes what
-# it still needs: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON builds, too.
+# mpc_use_mlir(TARGET): for targets whose sources include MLIR. Each file must still
+# include what it uses: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON must build as well.
 function(mpc_use_mlir target)
   target_precompile_headers(${target} REUSE_FROM mpc_mlir_headers)
 endfunction()
 
 # mpc_add_library(MPCName SOURCES… DEPENDS targets… LINK libs…): `libs` are ours.
-# With PARTIAL_SOURCES_INTENDED other libraries have files of the same folder.
-# MLIR means libMLIR.so, which brings libLLVM.so. Never name an archive of MLIR
-# or LLVM beside them: a second copy has a second registry of options, targets
-# and types, and the linker decides which one a call meets.
+# Use PARTIAL_SOURCES_INTENDED if other libraries have files of the same folder.
+# MLIR means libMLIR.so, which links libLLVM.so. Never add an archive of MLIR or
+# LLVM: a second copy has a second registry of options, targets and types, and the
+# linker decides which one a call uses.
 function(mpc_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_mlir_library(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS}
@@ -54,7 +54,7 @@ function(mpc_add_library name)
     DEPENDS ${ARG_DEPENDS} LINK_LIBS PUBLIC ${ARG_LINK} MLIR)
   mpc_use_mlir(${name})
   mpc_compile_together(${name})
-  # Its time is spent in MLIR and LLVM; half of a build's would go here.
+  # Run time is spent in MLIR and LLVM; -O2 here would take half of the build time.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 

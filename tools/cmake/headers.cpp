@@ -1,1 +1,1 @@
-// CMake wants a source to go with the headers that it compiles.
+// CMake requires a source file for the target of the precompiled header.

@@ -1,6 +1,6 @@
-// What most files of the compiler include of MLIR and LLVM, parsed once for all
-// of them (see Mpc.cmake). Nothing of ours: that would compile everything anew
-// when it changes.
+// Precompiled header with the MLIR and LLVM headers that most files of the
+// compiler include (see Mpc.cmake). It includes no headers of mpc: a change of
+// one would recompile everything.
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Gathers the pages of the site: Markdown of the tree, and the reference of dialects,
-interfaces and passes that mlir-tblgen writes. Sphinx makes HTML of them (tools/docs.sh).
+"""Collects the pages of the site: the Markdown files of the tree, and the reference of
+dialects, interfaces and passes from mlir-tblgen. Sphinx turns them into HTML (tools/docs.sh).
 
 Usage: build_site.py REPO_ROOT BUILD_FOLDER OUT. OUT, which must not exist, gets the
 pages, index.md and conf.py; the table of options comes from BUILD_FOLDER, if it is built.
@@ -17,7 +17,7 @@ from pages import LINK, find_pages
 LLVM = pathlib.Path("/usr/lib/llvm-22")
 OPTIONS = "tools/mpc/share/doc/mpc/OPTIONS.md"  # In the build folder.
 
-# Sections of the index. Pages that none of them lists are those of "Folders".
+# Sections of the index. Pages that are in none of them go to "Folders".
 SECTIONS = {
     "Overview": ["README", "docs/walkthrough", "docs/glossary", "CHANGELOG", "CONTRIBUTING"],
     "Guide": [f"docs/guide/{name}" for name in (
@@ -50,7 +50,7 @@ def tblgen(root, *arguments):
 
 
 def write_reference(root, out):
-    """Pages of what is declared in TableGen; returns their names."""
+    """Writes pages about everything declared in TableGen; returns their names."""
     pages = {}
     for dialect in ("train", "amp", "exec"):
         name = dialect.capitalize()
@@ -61,7 +61,7 @@ def write_reference(root, out):
         re.sub(r"^# .*\n", "", tblgen(root, "-gen-op-interface-docs", source), flags=re.M) for source in interfaces)
     for source in sorted(root.glob("passes/*/Passes.td")):
         stage = source.parent.name
-        # Its headings are of the third level and below.
+        # The generated headings start at the third level.
         text = re.sub(r"^#(#+ )", r"\1", tblgen(root, "-gen-pass-doc", source), flags=re.M)
         pages[f"passes-{stage.lower()}"] = f"# Passes: {stage}\n\n{text}"
     folder = out / "reference"
@@ -72,12 +72,12 @@ def write_reference(root, out):
 
 
 def plain_fences(text):
-    """Pygments knows no MLIR."""
+    """Removes the language of MLIR code, which Pygments does not support."""
     return re.sub(r"^( *```)(mlir|tablegen)\b", r"\1text", text, flags=re.M)
 
 
 def keep_links_to_pages(root, page, text):
-    """Links to files and folders that are no pages of the site become their text."""
+    """Replaces links to files and folders that are not pages of the site by their text."""
 
     def replace(found):
         path = found[2].partition("#")[0]
@@ -86,7 +86,7 @@ def keep_links_to_pages(root, page, text):
             return found[0]
         return found[1]
 
-    # What is code stays as it is.
+    # Code is left unchanged.
     return CODE_OR_LINK.sub(lambda found: replace(LINK.match(found[0])) if found["link"] else found[0], text)
 
 

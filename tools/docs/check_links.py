@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fails when a Markdown file of the tree links to a file or heading that does not exist,
-or when docs/ or CONTRIBUTING.md names a path of the tree that does not. Needs no network:
-addresses of other sites are not looked at.
+"""Fails if a Markdown file of the tree links to a file or heading that does not exist, or
+if docs/ or CONTRIBUTING.md names a path of the tree that does not exist. Needs no network:
+links to other sites are not checked.
 
-Usage: check_links.py REPO_ROOT [--links-only]. Prints one line per fault, nothing if all
-is well. --links-only leaves out the paths: the pages of the site stand alone.
+Usage: check_links.py REPO_ROOT [--links-only]. Prints one line per fault. --links-only
+does not check paths, for the pages of the site, which are separate from the tree.
 """
 import pathlib
 import re
@@ -13,7 +13,7 @@ import sys
 sys.dont_write_bytecode = True
 from pages import FENCE, PARTS, SPAN, blank, find_anchors, find_links, find_pages, line_of
 
-# `passes/Plan/Storage.cpp`, `compiler/Import`; not a pattern or what stands for a name.
+# `passes/Plan/Storage.cpp`, `compiler/Import`; not a pattern or a placeholder.
 PATH = re.compile(rf"(?:{'|'.join(PARTS)})/[\w./-]*\w")
 
 

@@ -5,13 +5,13 @@ usage: tutorials.py PAGE... --check BUILD_FOLDER [--most N]
        tutorials.py PAGE... --build FOLDER
   --check   apply the diffs to copies of the files, generate code from changed .td files
             and check the syntax of changed .cpp files, with the commands of a build
-  --most    a tutorial may change so many files beside tests
-  --build   apply the diffs in FOLDER, a clone that is made if it is not there, and run
-            the commands of the pages (```sh) in it: builds them, and runs their tests
+  --most    maximum number of files that a tutorial may change, except tests
+  --build   apply the diffs in FOLDER, a clone that is created if it does not exist, and
+            run the commands of the pages (```sh) in it: build them and run their tests
 
 A tutorial is a page with diffs (```diff) that apply one after the other. Lines before a
-change may be left out, so choose lines of context that hold no prose, which changes. --check
-prints what is wrong, nothing if all is well.
+change may be left out, so choose lines of context without prose, which may change. --check
+prints what is wrong, and nothing if there are no faults.
 """
 import argparse
 import concurrent.futures
@@ -27,7 +27,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```(diff|sh)\n(.*?)^```$", re.M | re.S)
-MAX_LINES = 10  # Lines shown of an error.
+MAX_LINES = 10  # Maximum number of lines of an error that are shown.
 FILE = re.compile(r"(?=^--- \S+\n\+\+\+ )", re.M)
 CHANGED = re.compile(r"^\+\+\+ b/(\S+)", re.M)
 
@@ -51,10 +51,10 @@ def blocks(page, language):
 
 
 def apply_diffs(page, folder):
-    # Git looks for no repository: the folder may be inside of one, or be one.
+    # Keep Git from finding a repository: the folder may be one or be inside of one.
     environment = {**os.environ, "GIT_DIR": os.devnull}
     for diff in blocks(page, "diff"):
-        # Lines are counted by Git, which takes the header of a second file for lines of the first.
+        # With --recount, Git takes the header of a second file for lines of the first.
         for part in filter(None, FILE.split(diff)):
             run(["git", "apply", "--recount", "-"], folder, input=part, env=environment)
 
@@ -64,7 +64,7 @@ def changed_files(page):
 
 
 class Build:
-    """The commands that Ninja builds with."""
+    """The build commands of Ninja."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -77,7 +77,7 @@ class Build:
             made = self.folder / entry["output"]
             depends = made.with_name(made.name + ".d")
             if "-tblgen" in entry["file"] and depends.exists() and str(source) in depends.read_text().split():
-                # More commands follow, for Ninja.
+                # The commands after it are only for Ninja.
                 yield shlex.split(entry["command"].split(" && ")[1]), made
 
     def compiler(self, source):
@@ -92,13 +92,13 @@ class Build:
 
 
 def strip_outputs(arguments):
-    """Without what says what is compiled, and what is written."""
+    """Removes the arguments that name the source and the outputs."""
     kept = iter(arguments)
     return [a for a in kept if not (a in ("-c", "-o", "-MT", "-MF") and next(kept)) and a != "-MD"]
 
 
 class Overlay:
-    """Copies of changed files, and what is generated from them, that hide those of the tree and of a build."""
+    """Changed copies of files, and files generated from them, which take precedence over the tree and the build."""
 
     def __init__(self, page, build, folder):
         self.page, self.build = page, build
@@ -136,7 +136,7 @@ class Overlay:
         return str(self.tree / path.relative_to(ROOT)) if changed else argument
 
     def sources(self):
-        """Changed .cpp files, and those beside a changed table that include it."""
+        """Changed .cpp files, and those that include a changed table in the same folder."""
         found = {name for name in self.changed if name.suffix == ".cpp" and not is_test(name)}
         for name in self.changed:
             if name.suffix == ".def":
@@ -149,7 +149,7 @@ class Overlay:
         source = self.tree / name if name in self.changed else ROOT / name
         command = self.build.compiler(ROOT / name)
         at = next(i for i, a in enumerate(command) if a.startswith(("-I", "-D", "-isystem")))
-        # The build has its warnings; what is generated has some that it hides.
+        # No warnings: generated files have some, which the build suppresses.
         run([*command[:at], *self.includes(), *command[at:], "-w", "-fsyntax-only", source], self.build.folder)
 
 

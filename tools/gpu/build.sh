@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds runtime, kernels and their tests from the sources that check.sh packed,
-# into CONTENT/built. Needs CMake, Ninja, a C++ compiler and, for the kernels,
+# Builds the runtime, the kernels and their tests in CONTENT/built from the sources
+# that check.sh packed. Needs CMake, Ninja, a C++ compiler and, for the kernels,
 # nvcc; everything else was packed.
 #
 # usage: build.sh CONTENT
@@ -9,12 +9,11 @@ content=$1
 usr=$content/deps/usr
 libraries=$usr/lib/x86_64-linux-gnu
 
-# What these link lies among the libraries of the packed programs, by other
-# names.
+# Link to libraries of the packed programs under the names that the linker needs.
 for name in dnnl zip; do
   ln -sf "$(ls "$content"/lib/lib$name.so.* | head -n 1)" "$libraries/lib$name.so"
 done
-# The schema's header was generated before it was packed.
+# The header of the schema was generated before packing; this copies it.
 cat > "$content/deps/flatc" << END
 #!/bin/sh
 while [ "\$1" != -o ]; do shift; done

@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Packs what a bare x86-64 Linux machine with a GPU needs to run the suite and
-# the benchmarks: a folder of less than 60 MB with `run.sh` in it. The machine
-# must have NVIDIA's driver, python3 with NumPy, and CUDA's libraries, for example as
-# PyTorch brings them; for the benchmarks also PyTorch and the onnx package.
+# Packs everything that a bare x86-64 Linux machine with a GPU needs to run the
+# suite and the benchmarks in a folder of less than 60 MB with `run.sh` in it. The
+# machine must have NVIDIA's driver, python3 with NumPy, and CUDA's libraries, for
+# example those of PyTorch; for the benchmarks also PyTorch and the onnx package.
 #
 # usage: tools/gpu/check.sh [OPTION...] FOLDER
 #   --target=LIST     of mpc compile (default: cpu,cuda:sm_90); the suite's
 #                     programs are for the first architecture in it
 #   --program=NAME    pack this test program too; may be repeated
-#   --small           one model and no benchmarks, for trying this out
-#   --no-build        take the programs as they are in build/
+#   --small           one model and no benchmarks, for trying out this script
+#   --no-build        pack the programs in build/ without rebuilding them
 #
 # MPC_BUILD_DIR names another folder to build in than build/.
 source "$(dirname "$0")/../common.sh"
@@ -39,9 +39,9 @@ if [ -e "$folder" ] && [ ! -e "$folder/run.sh" ]; then
   exit 1
 fi
 most_bytes=60000000
-# The libraries of every Linux with a compiler; all others are packed.
+# Libraries that every Linux with a compiler has; all others are packed.
 on_the_machine='^(linux-vdso|ld-linux|libc|libm|libdl|libpthread|librt|libgcc_s|libstdc\+\+|libgomp)[.-]'
-# What building from source needs and such a machine lacks.
+# Packages for building from source that such a machine lacks.
 packages=(libdnnl-dev libflatbuffers-dev libxxhash-dev libzip-dev libcli11-dev
   nlohmann-json3-dev libtomlplusplus-dev libgtest-dev)
 
@@ -50,7 +50,7 @@ trap 'rm -rf "$work"' EXIT
 content=$work/content
 mkdir -p "$content"/{bin,libexec,lib,packages,deps}
 
-# Programs that ctest runs as `gpu`, by name, but for what needs the compiler.
+# Names of the programs with ctest label `gpu`, except those that need the compiler.
 find_suite() {
   (cd "$build" && ctest --show-only=json-v1 -L '^gpu$') | python3 -c '
 import json, pathlib, sys
@@ -63,8 +63,8 @@ build_programs() {
     ${programs[@]+"${programs[@]}"}
 }
 
-# pack_program FILE NAME: the program without symbols, and a script that starts
-# it with the libraries that lie beside.
+# pack_program FILE NAME: packs the program without symbols, and a script that
+# starts it with the packed libraries.
 pack_program() {
   local library
   strip -o "$content/libexec/$2" "$1"
@@ -98,7 +98,7 @@ pack_programs() {
   touch "$content/suite.txt"
 }
 
-# FP8 of one layer, where the first architecture multiplies in it.
+# Compiles FP8 packages if the first architecture can multiply FP8.
 compile_fp8() {
   local version
   version=$(echo "$target" | tr , '\n' | sed -n 's/^cuda:sm_\([0-9]*\).*/\1/p' | head -n 1)
@@ -126,7 +126,8 @@ compile_models() {
   ls "$content/packages" | sed 's/^/    /'
 }
 
-# What mpc-gpu-programs-test runs: for the architectures of CUDA in the list.
+# Compiles the programs for mpc-gpu-programs-test, for the first CUDA architecture
+# in the list.
 compile_programs() {
   local architecture
   architecture=$(echo "$target" | tr , '\n' | sed -n 's/^cuda://p' | head -n 1)
@@ -134,7 +135,7 @@ compile_programs() {
   ls "$content/packages/programs" | wc -l | sed 's/$/ programs/; s/^/    /'
 }
 
-# Their models are made with the onnx package.
+# Compiles the benchmark models, which are made with the onnx package.
 compile_benchmarks() {
   local python=python3
   [ -x "$build/venv/bin/python" ] && python=$build/venv/bin/python
@@ -153,7 +154,7 @@ pack_sources() {
   git -C "$root" describe --always --dirty > "$content/REVISION"
 }
 
-# The files of Debian's packages, in their places below deps/usr.
+# Packs the files of Debian packages at their paths below deps/usr.
 pack_dependencies() {
   dpkg -L "${packages[@]}" | sort -u | while read -r file; do
     if [ -f "$file" ] || [ -L "$file" ]; then
@@ -172,7 +173,7 @@ pack_folder() {
   rm -rf "$folder"
   mkdir -p "$folder"
   cp "$root/tools/gpu/run.sh" "$folder/run.sh"
-  # Shared libraries are most of it, and most of that is air.
+  # Most of the folder is shared libraries, which compress well.
   [ $small = 1 ] && level=-1
   tar -c -C "$content" . | xz -T0 $level > "$folder/content.tar.xz"
   size=$(du -sb "$folder" | cut -f1)

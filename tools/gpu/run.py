@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Runs the suite and the benchmarks that check.sh packed; run.sh starts it.
 
-Writes results.json, table.txt, bench.json and logs/ into --out. The first two are
-written again after each check, and logs grow while programs run, because the
-machine may be taken away at any time. --resume runs what results.json does not
-have. The exit status is 1 if a check failed; a skipped check is no failure.
+Writes results.json, table.txt, bench.json and logs/ to --out. The first two are
+rewritten after each check, and logs are written while programs run, because the
+machine may become unavailable at any time. --resume runs only what results.json
+does not have. The exit code is 1 if a check failed; a skipped check is not a failure.
 """
 import argparse
 import glob
@@ -21,28 +21,28 @@ import tempfile
 import time
 import traceback
 
-# In this order: what takes seconds and tells most comes first.
+# In this order: stages that are quick and tell most come first.
 STAGES = ("doctor", "smoke", "steps", "suite", "digits", "sanitizer", "bench")
-# Tests of a program that share a process, and the seconds it has.
+# The number of tests of a program that share a process, and its time limit.
 SHARD = 20
 SHARD_SECONDS = 60
 SMOKE_SECONDS = 20
 LIST_SECONDS = 60
-# Processes of one program that may hang before its other tests are skipped: each
-# costs a minute.
+# The number of processes of a program that may hang before its other tests are
+# skipped: each costs a minute.
 MAX_HANGS = 3
-# What PyTorch reaches on the digits; see test/tools/mpc/train/digits.test.
+# The accuracy of PyTorch on the digits; see test/tools/mpc/train/digits.test.
 ACCURACY = {"mlp": 0.97, "cnn": 0.98}
 FP8_LOSES = 0.01
 STEPS = 200
 WINDOW = 20
-# Largest relative difference between mean losses over 20 steps: devices add in
-# another order and round at other places.
+# The largest relative difference between mean losses over 20 steps: devices add in
+# different orders and round at different places.
 AGREEMENT = {"fp32": 1e-4, "bf16": 1e-2, "fp16": 1e-2, "fp8": 5e-2}
 
 
 def find_cuda_libraries():
-    """Folders of NVIDIA's libraries: PyTorch's wheels bring them along."""
+    """Folders of NVIDIA's libraries, which PyTorch's wheels contain."""
     folders = []
     for place in sys.path:
         folders += sorted(glob.glob(os.path.join(place, "nvidia", "*", "lib")))
@@ -51,19 +51,19 @@ def find_cuda_libraries():
 
 
 class Skipped(Exception):
-    """Something that cannot run here, and why."""
+    """The reason why a check cannot run here."""
 
 
 class Failure(Exception):
-    """Something that ran and is not right."""
+    """What is wrong with a check that ran."""
 
 
 class TimedOut(Failure):
-    """Something that did not end."""
+    """A program did not finish in time."""
 
 
 class Done:
-    """What a program left: its exit status and its output."""
+    """The exit code and the output of a program."""
 
     def __init__(self, returncode, stdout, stderr):
         self.returncode = returncode
@@ -72,7 +72,7 @@ class Done:
 
 
 def read_text(path, offset=0):
-    """What was written from there on, whatever bytes that is."""
+    """The contents of a file from an offset on, even if they are not valid text."""
     with open(path, "rb") as file:
         file.seek(offset)
         return file.read().decode("utf-8", "replace")
@@ -98,12 +98,12 @@ class Runner:
         self.environment["MPC_GPU_PROGRAMS"] = str(self.content / "packages/programs")
         self.no_device = ""
         self.lists = {}  # Names of tests, by program.
-        self.ran_on = {}  # What the last training said of its device.
+        self.ran_on = {}  # What the last training reported about its device.
 
     # --- Running --------------------------------------------------------------
 
     def run(self, name, command, seconds=300):
-        """Runs a program. Its output goes to logs as it comes, and is returned."""
+        """Runs a program. Its output is written to a log immediately, and returned."""
         command = [str(part) for part in command]
         log, errors = self.logs / f"{name}.log", self.logs / f"{name}.err"
         with open(log, "ab") as out, open(errors, "ab") as err:
@@ -111,7 +111,7 @@ class Runner:
                 file.write(f"$ {' '.join(command)}\n".encode())
                 file.flush()
             begin, begin_err = out.tell(), err.tell()
-            # A group of its own: what it started must not outlive it.
+            # A separate process group, so that child processes can be ended as well.
             process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
@@ -137,7 +137,7 @@ class Runner:
         return done.stdout
 
     def record(self, stage, name, work, rest=()):
-        """Runs one check and keeps what became of it; never raises. With it goes
+        """Runs one check and records its result; never raises. The result includes
         what `work` put into `rest`: the tests that must run in another process.
         """
         begin = time.monotonic()
@@ -151,7 +151,7 @@ class Runner:
             entry["status"], entry["detail"] = "skipped", str(skipped)
         except Failure as failure:
             entry["status"], entry["detail"] = "failed", str(failure)
-        except Exception as error:  # Whatever a program printed or did not leave.
+        except Exception as error:  # Output or files of a program that are not as expected.
             entry["status"] = "failed"
             entry["detail"] = f"{type(error).__name__}: {error}"
             with open(self.logs / "exceptions.log", "a", encoding="utf-8") as file:
@@ -176,19 +176,19 @@ class Runner:
     # --- Stages ---------------------------------------------------------------
 
     def doctor(self):
-        """Always runs: all other stages ask it for the device."""
+        """Always runs, because all other stages need its result about the device."""
         text = self.must_run("doctor", [self.program("mpc"), "doctor", "--device", "--json"])
         found = json.loads(text)
         self.machine["doctor"] = found
         if not found["ready"]:
-            # The first word of each; the log has what to do about it.
+            # Only the first word of each; the log has the advice.
             lacks = [text.split(":")[0] for text in found["missing"]]
             self.no_device = f"no device (missing: {'; '.join(lacks)})"
             raise Skipped(self.no_device)
         return ", ".join(device["name"] for device in found["devices"])
 
     def smoke(self):
-        """The first minute: a process for each kind of work."""
+        """A first check that takes a minute: one process for each kind of work."""
         for program in self.suite_programs():
             for test in self.tests_of("smoke", program, r"Smoke\."):
                 self.record(
@@ -196,7 +196,7 @@ class Runner:
                 )
 
     def steps(self):
-        """A few steps of each package, then models that the digits have none of."""
+        """Trains each package for a few steps, then models with ops that the digits lack."""
         for package in sorted(self.content.glob("packages/*.mpc")):
             name = f"{package.stem} {WINDOW} steps"
             self.record("steps", name, lambda: self.check_steps(package))
@@ -217,7 +217,7 @@ class Runner:
     # --- Tests of a program ---------------------------------------------------
 
     def tests_of(self, stage, program, pattern):
-        """Names of its tests with this in them; a check failed if it lists none."""
+        """Names of a program's tests that contain a text; fails if it lists none."""
         if program not in self.lists:
             command = [self.program(program), "--gtest_list_tests"]
             seconds = min(LIST_SECONDS, self.args.shard_seconds)
@@ -238,7 +238,7 @@ class Runner:
         return judge_tests([test], parse_test_results(done.stdout), done)
 
     def run_shards(self, stage, program, tests, wrapper=(), seconds=None):
-        """Runs twenty tests at a time and continues after one that crashed or hung."""
+        """Runs twenty tests at a time and continues after one that crashes or hangs."""
         label = f"{program} {wrapper[2]}" if wrapper else program
         shard = Shard(self, program, wrapper, seconds or self.args.shard_seconds)
         for begin in range(0, len(tests), SHARD):
@@ -265,7 +265,7 @@ class Runner:
                 self.record("digits", f"{package.stem} {what}", check)
 
     def train(self, package, device, *options):
-        """Losses, skipped steps and the last accuracy of a run."""
+        """The losses, skipped steps and last accuracy of a run."""
         data = self.content / "runtime/examples/digits"
         command = [self.program("mpc"), "train", package, f"--device={device}"]
         command += ["--data", data / "digits-train.npz", "--json", *options]
@@ -278,7 +278,7 @@ class Runner:
         return steps, accuracies[-1] if accuracies else None
 
     def train_on_cpu(self, package):
-        """That the package and what is packed with it are whole."""
+        """Checks that the package and what is packed with it are complete."""
         steps, _ = self.train(package, "cpu", f"--steps={WINDOW}", "--threads=2")
         if len(steps) != WINDOW or not steps[-1]["loss"] < steps[0]["loss"]:
             raise Failure(f"{len(steps)} steps, and the loss did not fall")
@@ -317,7 +317,9 @@ class Runner:
         return f"losses differ by {worst:.1e}"
 
     def check_resume(self, package):
-        """Only --deterministic promises the same bits of two runs on a GPU."""
+        """Checks that a resumed run has the same losses as an uninterrupted one, bit for bit.
+        On a GPU only --deterministic guarantees that.
+        """
         self.need_device()
         fixed = "--deterministic"
         whole = self.train(package, "cuda", f"--steps={STEPS}", fixed)[0]
@@ -333,13 +335,13 @@ class Runner:
         self.need_device()
         steps = self.train(package, "cuda", "--steps=60", "--loss-scale-init=1e9")[0]
         skipped = [step["skipped"] for step in steps]
-        # Halved until it fits, then none.
+        # The scale halves until gradients are finite; then no step is skipped.
         if not skipped[0] or skipped[-1] or not steps[-1]["loss_scale"] < 1e9:
             raise Failure(f"skipped {sum(skipped)} of {len(steps)} steps")
         return f"skipped {sum(skipped)} of {len(steps)} steps"
 
     def sanitizer(self):
-        """Memory of everything; races of the kernels that are ours."""
+        """Checks all programs for memory errors, and our own kernels for races."""
         for program in self.suite_programs():
             for tool, pattern in (
                 ("memcheck", r"^(?!.*Large)"),
@@ -393,9 +395,9 @@ class Runner:
         return any(entry["status"] == "failed" for entry in self.results)
 
     def write(self):
-        """Keeps what is known so far: the machine may be taken away."""
+        """Saves the results so far, because the machine may become unavailable."""
         report = {"machine": self.machine, "results": self.results}
-        # Not in place: half a file would cost --resume all of it.
+        # Write and rename: with half a file, --resume would lose all results.
         fresh = self.out / "results.json.new"
         fresh.write_text(json.dumps(report, indent=1) + "\n")
         fresh.replace(self.out / "results.json")
@@ -409,7 +411,7 @@ class Runner:
 
 
 class Shard:
-    """Runs tests of one program in one process after the other."""
+    """Runs the tests of one program in several processes, one after the other."""
 
     def __init__(self, runner, program, wrapper, seconds):
         self.runner = runner
@@ -420,8 +422,8 @@ class Shard:
         self.hangs = 0
 
     def run(self, tests, rest):
-        """Runs `tests` in one process. If that ends or hangs before all of them
-        ended, `rest` gets the ones that did not, but for the one to blame.
+        """Runs `tests` in one process. If it ends or hangs before all tests have
+        ended, `rest` gets the others, except the one to blame.
         """
         if self.hangs >= MAX_HANGS:
             raise Skipped(f"{self.hangs} tests of this program hung")
@@ -440,14 +442,14 @@ class Shard:
             raise Failure(
                 f"{culprit} crashed: {describe_exit(done.returncode)}{and_failed(tests, results)}"
             )
-        if results:  # It ended between two tests.
+        if results:  # The process ended between two tests.
             rest.extend(test for test in tests if test not in results)
         return judge_tests(tests, results, done)
 
     def judge_hang(self, tests, rest, results, output, hung):
         culprit = unfinished(tests, results)
         if culprit and culprit != tests[0]:
-            # It may only be slow: it is the first of the next process.
+            # The test may only be slow, so it runs first in the next process.
             first = tests.index(culprit)
             rest.extend(tests[first:])
             said = sanitizer_remarks(output) if self.has_wrapper else []
@@ -462,7 +464,7 @@ class Shard:
             rest.extend(tests[1:])
             raise Failure(f"{culprit} hung: {hung}{others}")
         left = [test for test in tests if test not in results]
-        # If none began, the same again would hang again: the first one is blamed.
+        # If no test began, the same tests would hang again, so blame the first one.
         rest.extend(left[1:] if left == tests else left)
         where = f"before {left[0]}" if left else "after its last test"
         raise Failure(f"hung {where}: {hung}{others}")
@@ -474,13 +476,13 @@ def unfinished(tests, results):
 
 
 def and_failed(tests, results):
-    """Names the failed tests, as the end of a message."""
+    """The names of the failed tests, to append to a message."""
     failed = [test for test in tests if results.get(test, [""])[0] == "failed"]
     return f"; and failed: {', '.join(failed)}" if failed else ""
 
 
 def sanitizer_remarks(output):
-    """What compute-sanitizer reported until it was ended."""
+    """What compute-sanitizer reported before it was ended."""
     lines = [line for line in output.splitlines() if line.startswith("=========")]
     return [line.strip("= ") for line in lines if "COMPUTE-SANITIZER" not in line]
 
@@ -499,7 +501,7 @@ def throw(error):
 
 
 def end_group(process):
-    """Ends what is left of a program and of what it started."""
+    """Ends a program and its remaining child processes."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:
@@ -508,7 +510,7 @@ def end_group(process):
 
 
 def load_results(out):
-    """What an earlier run found, by stage and name. Skipped checks run again."""
+    """Results of an earlier run, by stage and name. Skipped checks run again."""
     try:
         report = json.loads((out / "results.json").read_text())
         return {
@@ -534,7 +536,7 @@ def parse_line(line):
 
 
 def describe_kernels(ran_on):
-    """What a session says of its kernels; a failure where it fell back."""
+    """What a session reports about its kernels; fails if it used a fallback."""
     if not ran_on:
         return ""
     if "without CUDA graphs" in ran_on["device"]:
@@ -546,7 +548,7 @@ def describe_kernels(ran_on):
 
 
 def parse_test_list(text):
-    """Names of what --gtest_list_tests prints."""
+    """The names of tests in the output of --gtest_list_tests."""
     tests, suite = [], ""
     for line in text.splitlines():
         name = line.split("#")[0].rstrip()
@@ -564,7 +566,7 @@ STATUS = {"RUN": "began", "OK": "passed", "FAILED": "failed", "SKIPPED": "skippe
 
 
 def parse_test_results(text):
-    """Of each test that began: what became of it, and what it printed."""
+    """The outcome and the output of each test that began."""
     results, current = {}, None
     for line in text.splitlines():
         found = RESULT.match(line)
@@ -591,7 +593,7 @@ def describe_exit(returncode):
 
 
 def judge_tests(tests, results, done):
-    """What became of these tests; a failure unless all that ran passed."""
+    """A summary of these tests; fails unless all that ran passed."""
     status = {test: results.get(test, ["never began", []]) for test in tests}
     wrong = [test for test in tests if status[test][0] not in ("passed", "skipped")]
     if wrong:
@@ -610,12 +612,12 @@ def judge_tests(tests, results, done):
 
 
 def compare_curves(losses, others):
-    """Most relative difference between moving means of two runs."""
+    """The largest relative difference between moving means of two runs."""
     if len(losses) != len(others) or len(losses) < WINDOW:
         return float("inf")
     worst = 0.0
     for end in range(WINDOW, len(losses) + 1):
-        # null stands for what is no number.
+        # null stands for a loss that is not finite.
         if None in losses[end - WINDOW : end] + others[end - WINDOW : end]:
             return float("inf")
         mean = sum(losses[end - WINDOW : end]) / WINDOW

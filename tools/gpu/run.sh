@@ -2,15 +2,15 @@
 # Runs the suite and the benchmarks on a machine with a GPU.
 #
 # usage: run.sh [--out=DIR] [--only=LIST] [--build] [OPTION...]
-#   --out=DIR      where results.json, the table and logs go
+#   --out=DIR      folder for results.json, the table and logs
 #                  (default: $OUT, or results/ here)
 #   --only=LIST    of: doctor smoke steps suite digits sanitizer bench
 #                  (default: all, in this order)
 #   --resume       run only what results.json in --out does not have yet
-#   --build        build from source, also if the packed programs run
-#   others         go to test/bench/gpu.py: --parts mlp, --rounds 7, ...
+#   --build        build from source even if the packed programs run
+#   others         are passed to test/bench/gpu.py: --parts mlp, --rounds 7, ...
 #
-# What needs a GPU is skipped, with the reason, where there is none.
+# Without a GPU, the parts that need one are skipped, with the reason.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 out=${OUT:-$here/results}
@@ -42,7 +42,7 @@ if [ ! -e "$content/REVISION" ]; then
   echo "==> Unpacking"
   rm -rf "$content.new"
   mkdir "$content.new"
-  # Not tar: it needs a program for xz.
+  # Not tar, which needs the program xz.
   python3 -c 'import sys, tarfile
 with tarfile.open(sys.argv[1]) as archive:
     archive.extractall(sys.argv[2])' "$here/content.tar.xz" "$content.new"

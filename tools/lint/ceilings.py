@@ -1,12 +1,12 @@
-"""How large folders, files and paths may be, and the exceptions in ceilings.txt.
+"""Limits on the size of folders, files and paths, with exceptions in ceilings.txt.
 
-A folder holds at most 20 files, a source has at most 800 lines, a test at most 300, a
+A folder has at most 20 files, a source at most 800 lines, a test at most 300 lines, a
 path at most 80 characters. README.md, CMakeLists.txt and dot files do not count as
-files of a folder, for every folder may have them, nor does what a MANIFEST.json lists:
-a script makes those files and another checks them, nobody reads them one by one.
+files of a folder, because every folder may have them, nor do files that a MANIFEST.json
+lists: scripts generate and check these, and nobody reads them one by one.
 
-Exceptions may only shrink: one that allows more than there is, or that is not needed,
-is a fault. check_tree.py --lower rewrites them.
+Exceptions may only shrink: one that is larger than the actual size, or that is not
+needed, is a fault. check_tree.py --lower rewrites them.
 """
 import json
 import os
@@ -30,7 +30,7 @@ HEADER = """\
 
 
 def list_files(root):
-    """The files of the parts of the tree, by their paths from `root`."""
+    """The files of the tree, by their paths from `root`."""
     for part in PARTS:
         for folder, folders, names in os.walk(root / part):
             folders[:] = sorted(f for f in folders if f != "__pycache__" and f[0] != ".")
@@ -43,7 +43,7 @@ def is_test(path):
 
 
 def measure(root):
-    """Everything that has a ceiling: {(kind, path): (size, ceiling)}."""
+    """Everything that has a limit: {(kind, path): (size, ceiling)}."""
     files = list(list_files(root))
     made = {
         path.parent / name
@@ -67,7 +67,7 @@ def measure(root):
 
 
 def read_exceptions(root):
-    """The exceptions, {(kind, path): size}, and the faults of their file."""
+    """The exceptions, {(kind, path): size}, and the faults of ceilings.txt."""
     exceptions, faults = {}, []
     path = root / LIST
     for number, line in enumerate(path.read_text().splitlines() if path.exists() else [], 1):
@@ -104,7 +104,7 @@ def check_ceilings(root):
 
 
 def lower(root):
-    """Rewrites the exceptions with what is there, where that is less."""
+    """Lowers the exceptions to the actual sizes."""
     sizes = measure(root)
     lines = []
     for key, allowed in sorted(read_exceptions(root)[0].items()):

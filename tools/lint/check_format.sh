@@ -3,7 +3,7 @@
 #
 # usage: tools/lint/check_format.sh [--fix] [FILE...]   (default: all of git's)
 #
-# Not part of the tests: another version of clang-format formats otherwise.
+# Not part of the tests: other versions of clang-format format differently.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 

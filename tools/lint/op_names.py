@@ -1,18 +1,18 @@
-"""Counts where passes ask for ops by name instead of by interface (op_names.txt)."""
+"""Counts places where passes refer to ops by name instead of by interface (op_names.txt)."""
 import re
 
 TABLE = "tools/lint/op_names.txt"
-# Sites outside recognisers that may name ops; may only fall.
+# The number of places outside recognisers that may name ops; may only fall.
 MAX_SITES = 10
 ISA = re.compile(r"\b(?:isa(?:_and_present|_and_nonnull)?|IsaPred)\s*<([^;{}()]*?)>")
 NAME = re.compile(r"\btrain::(\w+Op)\b(?!::create)")
 COMMENT = re.compile(r"//[^\n]*")
-# What holds a program together. All other ops are a model's or a gradient's.
+# Ops that structure a program. All other ops belong to a model or a gradient.
 FRAME = {"StateOp", "ReadOp", "WriteOp", "PackOp", "UnpackOp", "ConstantOp", "RematBarrierOp"}
 
 
 def read_table(root):
-    """Recognisers, {file: sites}, and {folder: ops that it may name}."""
+    """Recognisers, {file: number of places}, and {folder: ops that it may name}."""
     recognisers, sites, folders = set(), {}, {}
     for line in (root / TABLE).read_text().splitlines():
         words = line.split()

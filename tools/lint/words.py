@@ -1,8 +1,8 @@
-"""Words that read like a translation: comments that begin with "Of", which hides their
+"""Prose that reads like a translation: comments that begin with "Of", which hides their
 subject, and phrases that have a plain form."""
 import re
 
-# The phrase, and what to write instead. A line break may stand between its words.
+# Phrases and what to write instead. There may be a line break between the words.
 PHRASES = {
     "be it": "whether, or",
     "aloud": "report, or note",
@@ -40,7 +40,7 @@ def line_of(text, at):
 
 
 def check_text(name, text, is_prose):
-    """Prose has no signs before its comments: there a paragraph begins with "Of"."""
+    """In prose, where comments have no prefix, looks for paragraphs that begin with "Of"."""
     for match in OF.finditer(text):
         yield f"{name}:{line_of(text, match.start())}: a comment begins with 'Of': name its subject"
     for match in OF_PROSE.finditer(text) if is_prose else ():

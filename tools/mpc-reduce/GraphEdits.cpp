@@ -1,4 +1,4 @@
-//===- GraphEdits.cpp - Ways to make an ONNX model smaller ----------------===//
+//===- GraphEdits.cpp - Edits that make an ONNX model smaller -------------===//
 
 #include "tools/mpc-reduce/GraphEdits.h"
 
@@ -49,7 +49,8 @@ void mpc::dropAnnotations(onnx::ModelProto &model) {
     node.clear_doc_string();
 }
 
-/// Adds what the nodes of a subgraph read, inside or outside of it.
+/// Adds the names that the nodes of a subgraph read, defined inside or outside
+/// the subgraph.
 static void addReads(onnx::GraphProto &graph, Names &names) {
   for (onnx::NodeProto &node : *graph.mutable_node()) {
     for (const std::string &name : node.input())
@@ -60,7 +61,7 @@ static void addReads(onnx::GraphProto &graph, Names &names) {
     names.insert(output.name());
 }
 
-/// The functions that nodes call, and those that these call.
+/// Adds the functions that nodes call, directly or indirectly.
 static void addCalls(onnx::GraphProto &graph, Names &called);
 
 template <typename Nodes>
@@ -95,7 +96,7 @@ void mpc::dropUnused(onnx::ModelProto &model) {
   Names needed;
   for (const onnx::ValueInfoProto &output : graph.output())
     needed.insert(output.name());
-  // Nodes stand behind what they read.
+  // Nodes are in topological order.
   std::vector<bool> isNeeded(graph.node_size());
   for (int i = graph.node_size() - 1; i >= 0; --i) {
     onnx::NodeProto &node = *graph.mutable_node(i);
@@ -152,7 +153,7 @@ static void renameReads(onnx::GraphProto &graph, const Renames &renames) {
     output.set_name(renamed(output.name()));
 }
 
-/// Two outputs that have become one.
+/// Removes outputs whose name occurs earlier, after renaming.
 static void dropRepeatedOutputs(onnx::GraphProto &graph) {
   Names seen;
   keepIf(*graph.mutable_output(), [&](const onnx::ValueInfoProto &output) {
@@ -191,7 +192,7 @@ bool mpc::bypassNodes(onnx::ModelProto &model, size_t begin, size_t end,
 // Ends
 //===----------------------------------------------------------------------===//
 
-/// The type that the graph states for a value; null if it states none.
+/// The type that the graph declares for a value; null if there is none.
 static const onnx::ValueInfoProto *findType(const onnx::GraphProto &graph,
                                             StringRef name) {
   for (const auto *values : {&graph.value_info(), &graph.output()})

@@ -1,7 +1,7 @@
-//===- GraphEdits.h - Ways to make an ONNX model smaller --------*- C++ -*-===//
+//===- GraphEdits.h - Edits that make an ONNX model smaller -----*- C++ -*-===//
 //
-// Each edit leaves a model whose names still refer to something; whether it is
-// valid, and shows the bug, is for others to find out.
+// After each edit every name in the model is still defined. Whether the model
+// is valid and still shows the bug, the caller must check.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TOOLS_MPC_REDUCE_GRAPHEDITS_H
@@ -15,18 +15,19 @@
 
 namespace mpc {
 
-/// Removes what does not compute: training steps, documentation, metadata.
+/// Removes what is not part of the computation: training steps, documentation,
+/// metadata.
 void dropAnnotations(onnx::ModelProto &model);
 
-/// Removes nodes, initializers, inputs, types and functions that no output of
-/// the graph needs.
+/// Removes nodes, initializers, inputs, value types and functions that no
+/// output of the graph needs.
 void dropUnused(onnx::ModelProto &model);
 
-/// Makes the graph give the outputs in [begin, end) no more.
+/// Removes the outputs in [begin, end) from the graph.
 void dropOutputs(onnx::ModelProto &model, size_t begin, size_t end);
 
-/// Removes the nodes in [begin, end): what read a result of one reads its input
-/// `input` instead, counting those that are no initializers. Returns false if a
+/// Removes the nodes in [begin, end) and replaces each use of their results by
+/// their input number `input`, not counting initializers. Returns false if a
 /// node has no such input.
 bool bypassNodes(onnx::ModelProto &model, size_t begin, size_t end,
                  size_t input);
@@ -34,8 +35,8 @@ bool bypassNodes(onnx::ModelProto &model, size_t begin, size_t end,
 /// Makes the results of a node the only outputs of the graph.
 void endAt(onnx::ModelProto &model, size_t node);
 
-/// Removes a node: its results become inputs of the graph. Returns false if the
-/// model does not tell their types.
+/// Removes a node and makes its results inputs of the graph. Returns false if
+/// the model does not state their types.
 bool beginAt(onnx::ModelProto &model, size_t node);
 
 } // namespace mpc

@@ -1,7 +1,8 @@
 //===- ReduceModel.cpp - Shrink an ONNX model that shows a bug ------------===//
 //
-// Greedy: an edit that keeps the bug is kept. Runs of nodes are tried before
-// single ones, so that a deep model needs few runs of the test.
+// The search is greedy: every edit that preserves the bug is kept. Runs of
+// nodes are removed before single nodes, so that a deep model needs few test
+// runs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,7 +24,7 @@
 using namespace mpc;
 using llvm::StringRef;
 
-/// Larger models are written with a file of data beside them.
+/// Larger models are written with a separate data file.
 static constexpr uint64_t kMaxInlineBytes = uint64_t(1) << 30;
 
 namespace {
@@ -60,7 +61,7 @@ private:
 
   size_t numNodes() const { return model.graph().node_size(); }
 
-  /// One round of all edits. Returns false if none has kept the bug.
+  /// Tries all edits once. Returns false if none preserved the bug.
   bool shrinkOnce() {
     bool changed = false;
     changed |=
@@ -84,7 +85,7 @@ private:
     return changed;
   }
 
-  /// Tries to remove halves, then quarters, and so on, from behind.
+  /// Tries to remove halves, then quarters, and so on, starting from the end.
   bool removeRuns(
       const std::function<size_t()> &count,
       const std::function<bool(onnx::ModelProto &, size_t, size_t)> &remove) {
@@ -139,7 +140,7 @@ private:
     if (llvm::Error error = writeModel(written, candidate, kMaxInlineBytes))
       return error;
     std::string message;
-    // Only what mpc-reduce reports belongs on its streams.
+    // Discard the output of the test: only mpc-reduce itself prints.
     const std::optional<StringRef> streams[] = {StringRef(), StringRef(),
                                                 StringRef()};
     int code = llvm::sys::ExecuteAndWait(test, {test, candidate}, std::nullopt,
@@ -151,7 +152,7 @@ private:
         (code < 0 ? message : "exited with " + std::to_string(code)));
   }
 
-  /// One line: the newest on a terminal, the last elsewhere.
+  /// Prints one line: updated in place on a terminal, otherwise only the last.
   void report(bool isLast = false) {
     if (!isLast && !llvm::errs().is_displayed())
       return;

@@ -7,10 +7,10 @@
 
 namespace mpc {
 
-/// Removes outputs, nodes and whatever they need from the model in `path` as
-/// long as `test` shows the bug, and writes the rest to `outPath`. `test` is a
-/// program that gets the path of a model: it must exit with 1 if the model
-/// shows the bug and with 0 if not. Reports progress on stderr.
+/// Removes outputs, nodes and what only they need from the model in `path`
+/// while `test` still shows the bug, and writes the result to `outPath`. `test`
+/// is a program that takes the path of a model and must exit with 1 if the
+/// model shows the bug and with 0 if not. Reports progress on stderr.
 llvm::Error reduceModel(llvm::StringRef path, llvm::StringRef test,
                         llvm::StringRef outPath);
 

@@ -1,7 +1,7 @@
 //===- mpc-translate.cpp - ONNX in, IR out; kernels in, PTX out -----------===//
 //
-// The importer and the GPU's code generator on their own, for people who work
-// on mpc and for its tests. Exit codes are those of ModelError.
+// Runs the importer or the GPU code generator alone, for mpc developers and
+// tests. Exit codes are those of ModelError.
 //
 //===----------------------------------------------------------------------===//
 
@@ -54,7 +54,7 @@ static cl::list<std::string>
 static cl::opt<bool> float64("float64", cl::desc("Import floats as f64"));
 static cl::opt<bool> locations("locations", cl::desc("Print locations"));
 
-/// Splits at the last separator, since names may hold one.
+/// Splits at the last separator, because names may contain it.
 static bool parsePairs(StringRef option, char separator,
                        const cl::list<std::string> &bindings,
                        std::map<std::string, int64_t> &pairs) {
@@ -117,7 +117,7 @@ static int import() {
   options.float64 = float64;
 
   mlir::MLIRContext context;
-  // The base name, so that messages do not depend on the folder.
+  // Use the base name, so that messages do not depend on the folder.
   mpc::ModelDiagnosticHandler handler(&context, sys::path::filename(input),
                                       errs());
   mpc::ImportResult result = mpc::importOnnx(input, options, context);

@@ -1,4 +1,4 @@
-//===- Command.h - What every subcommand of mpc shares ----------*- C++ -*-===//
+//===- Command.h - Declarations shared by all subcommands -------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_COMMAND_H
 #define MPC_TOOLS_MPC_COMMAND_H
 
@@ -12,22 +12,22 @@ class App;
 
 namespace mpc::tool {
 
-/// What `mpc` returns to the shell. Scripts depend on the numbers.
+/// Exit codes of `mpc`. Scripts depend on the numbers.
 enum ExitCode {
   Ok = 0,
   Error = 1,        ///< A defect of mpc.
   Usage = 2,        ///< The command line, or data that does not fit the model.
-  InvalidModel = 3, ///< Broken, or uses what is not supported.
+  InvalidModel = 3, ///< The model is invalid or not supported.
   InputOutput = 4,
   Damaged = 5,  ///< Package or checkpoint damaged or incompatible.
   Numeric = 6,  ///< Training diverged.
-  Limit = 7,    ///< Out of memory, or over a limit.
-  NoDevice = 8, ///< None here, or the package has no code for it.
-  Stopped = 75, ///< By a signal: run again, with --resume if it was saved.
+  Limit = 7,    ///< Out of memory, or a limit was exceeded.
+  NoDevice = 8, ///< No such device, or no code for it in the package.
+  Stopped = 75, ///< Stopped by a signal: --resume continues.
 };
 
-/// Ends a subcommand. The message is lower case, without a full stop; `main`
-/// prints it behind "mpc <subcommand>: error: ".
+/// Ends a subcommand with an error. The message starts in lower case and has no
+/// full stop; `main` prints it after "mpc <subcommand>: error: ".
 class Failure : public std::runtime_error {
 public:
   Failure(ExitCode exitCode, const std::string &message)
@@ -36,7 +36,7 @@ public:
   const ExitCode exitCode;
 };
 
-/// Ends a subcommand whose error has been printed already.
+/// Ends a subcommand whose error has already been printed.
 class AlreadyReported : public std::exception {
 public:
   explicit AlreadyReported(ExitCode exitCode) : exitCode(exitCode) {}
@@ -47,8 +47,8 @@ public:
 /// Runs a subcommand whose options have been parsed.
 using Action = std::function<int()>;
 
-/// Each of these adds one subcommand to `app` and returns what it does. They
-/// stand in the order of `mpc --help`.
+/// Each of these adds one subcommand to `app` and returns its action. They are
+/// in the order of `mpc --help`.
 Action addCompile(CLI::App &app);
 Action addTrain(CLI::App &app);
 Action addEval(CLI::App &app);
@@ -62,8 +62,8 @@ Action addInspect(CLI::App &app);
 Action addCheckpoint(CLI::App &app);
 Action addDoctor(CLI::App &app);
 
-/// Lets the subcommand `doctor` look at a model, too; `machine` is what it does
-/// without one.
+/// Lets the subcommand `doctor` also check a model; `machine` is its action if
+/// no model is given.
 Action addModelDoctor(CLI::App &app, Action machine);
 
 } // namespace mpc::tool

@@ -26,8 +26,8 @@ using namespace mpc::tool;
 static int runAction(const std::string &name, const Action &action) {
   try {
     int exitCode = action();
-    // A full disk shows only now. Who was stopped by a reader that went away
-    // has said so.
+    // A full disk is detected only now. A command that stopped because the
+    // reader of its output has gone has already reported that.
     if (exitCode != Stopped &&
         (std::fflush(stdout) != 0 || std::ferror(stdout)))
       throw Failure(InputOutput, std::string("cannot write the output: ") +
@@ -47,7 +47,7 @@ static int runAction(const std::string &name, const Action &action) {
   }
 }
 
-/// Commands that do something: those without commands below.
+/// Commands without subcommands.
 static std::vector<CLI::App *> leavesOf(CLI::App &app) {
   std::vector<CLI::App *> leaves, subs = app.get_subcommands({});
   if (subs.empty())
@@ -79,8 +79,8 @@ static constexpr const char *kFooter =
 
 int main(int argc, char **argv) {
   mpc::openStandardStreams();
-  // A file that grows over the limit of the shell is an error like a full disk,
-  // which is reported and leaves nothing half written.
+  // Without the signal, exceeding the shell's file size limit is an error like
+  // a full disk, which is reported and leaves no partial file.
   std::signal(SIGXFSZ, SIG_IGN);
 
   CLI::App app("mpc compiles ONNX models into training programs in mixed "

@@ -1,4 +1,4 @@
-//===- Npy.cpp - One array as NumPy writes it -----------------------------===//
+//===- Npy.cpp - NumPy's .npy files ---------------------------------------===//
 
 #include "tools/npz/Npy.h"
 
@@ -26,7 +26,7 @@ static constexpr Type kTypes[] = {
     {"int64", "i8", 8},   {"uint8", "u1", 1},   {"uint16", "u2", 2},
     {"uint32", "u4", 4},  {"uint64", "u8", 8},  {"bool", "b1", 1}};
 
-/// What NumPy allows.
+/// NumPy's limit.
 static constexpr size_t kMaxDimensions = 64;
 
 static const Type *findType(const std::string &name) {
@@ -140,7 +140,7 @@ private:
       return false;
     shape.clear();
     while (!take(')')) {
-      // One too many is enough to know.
+      // Stop at the first dimension too many.
       if (shape.size() > kMaxDimensions || !parseExtent())
         return false;
       if (!take(',') && !(at < text.size() && text[at] == ')'))
@@ -151,7 +151,8 @@ private:
 
   bool parseValue(const std::string &key) {
     if (key == "descr") {
-      // A structured type is a list; the caller says that it is not for us.
+      // A structured type is a list; the caller reports that it is not
+      // supported.
       skipSpace();
       hasDescr = true;
       if (at < text.size() && text[at] == '[') {
@@ -213,7 +214,8 @@ static void toRowMajor(Array &array) {
   }
 }
 
-/// Bytes of an array of this shape; false if they cannot be counted.
+/// The number of bytes of an array of this shape; false if it overflows or the
+/// shape is invalid.
 static bool countBytes(const std::vector<int64_t> &shape, unsigned size,
                        uint64_t &bytes) {
   bytes = size;
@@ -224,17 +226,17 @@ static bool countBytes(const std::vector<int64_t> &shape, unsigned size,
 }
 
 namespace {
-/// What a header says, and where the data begins.
+/// The contents of a header, and where the data is.
 struct Layout {
   const Type *type = nullptr;
   bool isBigEndian = false, isFortran = false;
   std::vector<int64_t> shape;
-  uint64_t begin = 0, bytes = 0; ///< Begin and size of the data.
+  uint64_t begin = 0, bytes = 0; ///< Offset and size of the data.
 };
 } // namespace
 
-/// Where the text of the header lies; false if the bytes do not begin as they
-/// should.
+/// Finds the text of the header; false if the bytes do not begin like a .npy
+/// file.
 static bool findHeader(const std::vector<char> &bytes, size_t &begin,
                        size_t &length, std::string &what) {
   constexpr size_t magicSize = 8;
@@ -337,7 +339,7 @@ std::string mpc::npz::formatNpy(const Array &array) {
   for (size_t i = 0; i < array.shape.size(); ++i)
     header += (i > 0 ? ", " : "") + std::to_string(array.shape[i]);
   header += array.shape.size() == 1 ? ",), }" : "), }";
-  // Magic, header and newline end at a multiple of 64.
+  // Pad so that magic, header and newline end at a multiple of 64.
   constexpr size_t before = 10;
   header.append(63 - (before + header.size()) % 64, ' ');
   header += '\n';

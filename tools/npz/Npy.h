@@ -1,4 +1,4 @@
-//===- Npy.h - One array as NumPy writes it ---------------------*- C++ -*-===//
+//===- Npy.h - NumPy's .npy files -------------------------------*- C++ -*-===//
 #ifndef MPC_TOOLS_NPZ_NPY_H
 #define MPC_TOOLS_NPZ_NPY_H
 
@@ -9,19 +9,19 @@
 
 namespace mpc::npz {
 
-/// Reads the content of a .npy file (format 1, 2 or 3) but for the array's
-/// name. Returns false and says why if it is not one, or of a type that is no
-/// number.
+/// Parses a .npy file (format 1, 2 or 3) into everything except the array's
+/// name. Returns false and the reason in `what` if it is not a .npy file or its
+/// type is not numeric.
 bool parseNpy(std::vector<char> bytes, Array &array, std::string &what);
 
-/// Reads type and shape from the beginning of a .npy file; `begin` is where its
-/// data starts. Fails as parseNpy does, also where the beginning is too short:
-/// kMaxNpyHeader bytes are enough for every header that is taken.
+/// Parses type and shape from the beginning of a .npy file; `begin` is where
+/// the data starts. Fails like parseNpy, and also if `bytes` is too short:
+/// kMaxNpyHeader bytes are enough for every header that is accepted.
 constexpr uint64_t kMaxNpyHeader = 1 << 16;
 bool parseNpyHeader(const std::vector<char> &bytes, Array &array,
                     uint64_t &begin, std::string &what);
 
-/// The content of a .npy file, format 1.
+/// The contents of a .npy file, format 1.
 std::string formatNpy(const Array &array);
 
 } // namespace mpc::npz

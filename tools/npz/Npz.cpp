@@ -1,6 +1,6 @@
 //===- Npz.cpp - NumPy's .npz files ---------------------------------------===//
 //
-// An .npz file is a zip archive of .npy files. The format of those:
+// An .npz file is a zip archive of .npy files. The format of .npy files:
 // https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 //
 //===----------------------------------------------------------------------===//
@@ -40,8 +40,8 @@ using ArchiveFile = std::unique_ptr<zip_file_t, Discard>;
   throw FileError("cannot read '" + path + "': " + what);
 }
 
-/// What a file is that libzip does not read. Only a file that begins as a zip
-/// archive can be a part of one.
+/// Describes a file that libzip cannot read. Only a file that begins like a zip
+/// archive may be a truncated one.
 static std::string describeOther(const std::string &path) {
   char begin[6] = {};
   std::ifstream(path, std::ios::binary).read(begin, sizeof(begin));
@@ -69,10 +69,10 @@ static Archive openArchive(const std::string &path) {
 }
 
 namespace {
-/// What the directory says of an array.
+/// An array according to the archive's directory.
 struct Member {
   zip_uint64_t index;
-  uint64_t size, packed; ///< As it is, and in the file.
+  uint64_t size, packed; ///< Uncompressed, and in the file.
   uint16_t method;
 };
 } // namespace
@@ -96,8 +96,8 @@ static Member memberAt(zip_t *archive, zip_uint64_t index,
   return {index, stat.size, stat.comp_size, stat.comp_method};
 }
 
-/// Entries may point at the same bytes of the file, and a small one then hold
-/// any number of large arrays.
+/// Rejects entries that refer to the same bytes of the file, with which a small
+/// file could contain any number of large arrays.
 static void refuseOverlaps(const std::map<std::string, Member> &members,
                            uint64_t duplicates, const std::string &path) {
   struct stat info;
@@ -148,7 +148,7 @@ bool Reader::has(const std::string &name) const {
 static ArchiveFile openMember(zip_t *archive, const Member &member,
                               const std::string &path,
                               const std::string &name) {
-  // Other methods can turn a byte into anything: bzip2 into a megabyte.
+  // Other methods have no useful limit: bzip2 may expand a byte to a megabyte.
   if (member.method != ZIP_CM_STORE && member.method != ZIP_CM_DEFLATE)
     fail(path, "array '" + name +
                    "' is compressed in a way that NumPy does not use; write it "
@@ -159,8 +159,8 @@ static ArchiveFile openMember(zip_t *archive, const Member &member,
   return file;
 }
 
-/// Reads the first `size` bytes of a member. Memory grows with what really
-/// comes out, so that a size that is a lie costs nothing.
+/// Reads the first `size` bytes of a member. Memory grows with the bytes that
+/// are actually read, so that a false size costs nothing.
 static std::vector<char> readBytes(zip_file_t *file, uint64_t size,
                                    const std::string &path,
                                    const std::string &name) {
@@ -201,7 +201,7 @@ Array Reader::read(const std::string &name) const {
         openMember(file->archive.get(), member, file->path, name);
     std::vector<char> bytes =
         readBytes(opened.get(), member.size, file->path, name);
-    // Only at the end of the file does libzip compare the checksum.
+    // libzip compares the checksum only at the end of the member.
     char beyond;
     if (zip_fread(opened.get(), &beyond, 1) != 0)
       fail(file->path, "array '" + name + "' is damaged");
@@ -233,7 +233,7 @@ Arrays mpc::npz::read(const std::string &path) {
   throw FileError("cannot write '" + path + "': " + what);
 }
 
-/// Adds one array as numpy.savez does: stored, not deflated.
+/// Adds one array like numpy.savez: stored, not deflated.
 static void addMember(zip_t *archive, const Array &array,
                       const std::string &bytes, const std::string &path) {
   zip_source_t *source =
@@ -247,15 +247,15 @@ static void addMember(zip_t *archive, const Array &array,
     zip_source_free(source);
     failWrite(path, zip_strerror(archive));
   }
-  // 1980 is the beginning of time in zip files.
+  // 1980-01-01, the earliest date in zip files, for reproducible output.
   constexpr zip_uint16_t firstDay = 1 << 5 | 1;
   if (zip_set_file_compression(archive, index, ZIP_CM_STORE, 0) != 0 ||
       zip_file_set_dostime(archive, index, 0, firstDay, 0) != 0)
     failWrite(path, zip_strerror(archive));
 }
 
-/// Waits until what `path` names is on the disk. Some file systems cannot sync
-/// a folder and say EINVAL.
+/// Syncs the file or folder `path` to disk. Some file systems cannot sync a
+/// folder and return EINVAL.
 static bool syncPath(const std::string &path, int flags) {
   int file = ::open(path.c_str(), flags | O_CLOEXEC);
   if (file < 0)
@@ -280,7 +280,7 @@ void mpc::npz::write(const std::string &path, const Arrays &arrays) {
   if (!archive)
     failWrite(path, std::strerror(errno));
 
-  // The archive borrows them until it is closed.
+  // The archive borrows these until it is closed.
   std::vector<std::string> members;
   members.reserve(arrays.size());
   for (const Array &array : arrays) {
@@ -291,7 +291,7 @@ void mpc::npz::write(const std::string &path, const Arrays &arrays) {
     failWrite(path, zip_strerror(archive.get()));
   (void)archive.release(); // Closed.
 
-  // The name must not reach the disk before what it names.
+  // The contents must reach the disk before the name.
   if (!syncPath(temporary, O_RDONLY) ||
       std::rename(temporary.c_str(), path.c_str()) != 0) {
     std::string what = std::strerror(errno);

@@ -13,7 +13,7 @@ namespace mpc::npz {
 /// An array in C order, little-endian.
 struct Array {
   std::string name;
-  std::string dtype; ///< As NumPy calls it: "float32", "int64", "bool".
+  std::string dtype; ///< NumPy's name: "float32", "int64", "bool".
   std::vector<int64_t> shape;
   std::vector<char> data;
 
@@ -23,30 +23,31 @@ struct Array {
 };
 using Arrays = std::vector<Array>;
 
-/// The file cannot be read or written, or is not what it should be; the message
-/// starts with its path.
+/// The file cannot be read or written, or is invalid. The message starts with
+/// its path.
 class FileError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// There is no memory for an array of a file; the message starts with its path.
+/// There is not enough memory for an array of a file. The message starts with
+/// its path.
 class MemoryError : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// A file and its arrays, read one by one: stored or deflated, of numbers or
-/// booleans of any byte order, in C or Fortran order. Objects, strings and
-/// structures are refused. No file makes it crash; what an array takes in time
-/// and memory is bounded by its part of the file, times what deflate can make
-/// of a byte.
+/// Reads the arrays of a file one by one: stored or deflated, of numbers or
+/// booleans in any byte order, in C or Fortran order. Objects, strings and
+/// structures are rejected. No file makes it crash; the time and memory for an
+/// array are bounded by its size in the file, times the maximum compression
+/// ratio of deflate.
 class Reader {
 public:
   explicit Reader(const std::string &path);
   Reader(Reader &&) noexcept;
   ~Reader();
 
-  /// In the order of the file, each once: of several arrays of one name the
-  /// last counts, as for NumPy.
+  /// Names in the order of the file, without duplicates: if several arrays have
+  /// the same name, the last one counts, as in NumPy.
   const std::vector<std::string> &names() const;
   bool has(const std::string &name) const;
 
@@ -62,8 +63,8 @@ private:
 /// Reads all arrays of a file.
 Arrays read(const std::string &path);
 
-/// Writes arrays as numpy.savez does. The file appears whole or not at all; the
-/// same arrays give the same bytes. What it returns from survives a power loss.
+/// Writes arrays like numpy.savez, atomically. The same arrays give the same
+/// bytes. Once it returns, the file survives a power loss.
 void write(const std::string &path, const Arrays &arrays);
 
 /// "float32[1500,1,8,8]".

@@ -1,4 +1,4 @@
-//===- CompilerFiles.cpp - Errors of the compiler as failures -------------===//
+//===- CompilerFiles.cpp - Convert compiler errors to failures ------------===//
 
 #include "tools/mpc/base/CompilerFiles.h"
 

@@ -1,4 +1,4 @@
-//===- CompilerFiles.h - Errors of the compiler as failures -----*- C++ -*-===//
+//===- CompilerFiles.h - Convert compiler errors to failures ----*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_BASE_COMPILERFILES_H
 #define MPC_TOOLS_MPC_BASE_COMPILERFILES_H
 
@@ -9,10 +9,10 @@
 
 namespace mpc::tool {
 
-/// Throws the Failure that an error of the compiler stands for, if it is one.
+/// Throws a Failure if `error` is an error.
 void check(llvm::Error error);
 
-/// What the process returns for a failure of the compiler.
+/// The exit code for an error of the compiler.
 inline ExitCode exitCodeOf(ModelError error) {
   return static_cast<ExitCode>(exitCode(error));
 }

@@ -1,4 +1,4 @@
-//===- Gpu.cpp - What this machine offers to --target=cuda ----------------===//
+//===- Gpu.cpp - GPU support of this machine ------------------------------===//
 
 #include "tools/mpc/base/Gpu.h"
 #include "tools/mpc/base/Text.h"
@@ -19,7 +19,7 @@ using namespace mpc::tool;
 using namespace mpc::cuda;
 using Json = nlohmann::ordered_json;
 
-/// The oldest that runs the kernels of the catalog.
+/// The oldest architecture that runs the kernels of the catalog.
 static constexpr int kLeastArchitecture = 70;
 
 //===----------------------------------------------------------------------===//
@@ -45,7 +45,7 @@ GpuLibraries mpc::tool::loadGpuLibraries() {
   return libraries;
 }
 
-/// The file that the loader took a function from, "" if it does not know.
+/// The file that a function was loaded from, "" if unknown.
 template <typename Function> static std::string fileOf(Function *function) {
   Dl_info info;
   if (!dladdr(reinterpret_cast<void *>(function), &info) || !info.dli_fname)
@@ -96,7 +96,8 @@ static Json describeLibraries(const GpuLibraries &libraries) {
 
 namespace {
 
-/// Asks the driver; every call is checked, and the first that fails ends it.
+/// Queries the driver. Every call is checked; after the first failure no more
+/// calls are made.
 class DriverQuery {
 public:
   explicit DriverQuery(const Driver &driver) : driver(driver) {}
@@ -180,15 +181,16 @@ static const char *const kInstallDriver =
     "install NVIDIA's driver (580 or newer for CUDA 13); in a container, give "
     "it the GPUs (--gpus=all)";
 
-/// How to get a library that comes as a Python package too.
+/// How to install a library that is also available as a Python package.
 static std::string installWheel(const char *package) {
   return std::string("install CUDA's toolkit, or 'pip install ") + package +
          "' and put the package's folder (site-packages/nvidia/*/lib) into "
          "LD_LIBRARY_PATH";
 }
 
-/// The driver starts libraries and loads machine code of its own major version
-/// and of older ones. False if its version is unknown.
+/// Whether a version is too new for the driver, which supports libraries and
+/// machine code of its own major version and older ones. False if the driver's
+/// version is unknown.
 static bool isTooNew(int version, int driverVersion) {
   return driverVersion > 0 && version / 1000 > driverVersion / 1000;
 }
@@ -233,7 +235,7 @@ static Json listMissing(const GpuLibraries &libraries, const Json &devices,
   return missing;
 }
 
-/// What the driver does with code that a newer CUDA than its own compiled.
+/// Notes on what the driver does with code of a newer CUDA than its own.
 static Json listNotes(const GpuLibraries &libraries, const Json &tools,
                       int driverVersion) {
   Json notes = Json::array();
@@ -276,7 +278,7 @@ Json mpc::tool::describeGpus(const GpuLibraries &libraries, const Json &tools) {
     json["driver"] = found(query.version(), fileOf(driver->cuInit));
     failure = query.failure;
     driverVersion = driver_version(*driver);
-    // Said by other words than the name of a call.
+    // listMissing() reports this in plain words.
     if (failure.find("CUDA_ERROR_NO_DEVICE") != std::string::npos)
       failure.clear();
   } else {
@@ -299,7 +301,7 @@ Json mpc::tool::describeGpus(const GpuLibraries &libraries, const Json &tools) {
 // Tools
 //===----------------------------------------------------------------------===//
 
-/// The first file of this name on the path that can be executed; "" if none.
+/// The first executable file of this name on the path; "" if there is none.
 static std::string findOnPath(const std::string &name) {
   const char *path = std::getenv("PATH");
   std::istringstream folders(path ? path : "");
@@ -311,11 +313,11 @@ static std::string findOnPath(const std::string &name) {
   return "";
 }
 
-/// "13.0" of "Cuda compilation tools, release 13.0, V13.0.88"; "unknown" if
-/// the tool does not say so.
+/// "13.0" from "Cuda compilation tools, release 13.0, V13.0.88"; "unknown" if
+/// the tool prints no such line.
 static std::string askVersion(const std::string &name) {
   std::string text;
-  // Only names that we chose ourselves come here.
+  // `name` needs no quoting: it is never user input.
   if (std::FILE *pipe = popen((name + " --version 2>/dev/null").c_str(), "r")) {
     char buffer[256];
     while (size_t size = std::fread(buffer, 1, sizeof(buffer), pipe))
@@ -354,7 +356,7 @@ static void line(const std::string &name, const std::string &value) {
 
 static std::string text(const Json &value) { return value.get<std::string>(); }
 
-/// "13.0, /usr/lib/libcuda.so.1", or that it is missing and why.
+/// "13.0, /usr/lib/libcuda.so.1", or that it is missing, and why.
 static std::string describeFound(const Json &json) {
   if (json.is_null())
     return "not on the path";

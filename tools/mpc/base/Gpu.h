@@ -1,4 +1,4 @@
-//===- Gpu.h - What this machine offers to --target=cuda --------*- C++ -*-===//
+//===- Gpu.h - GPU support of this machine ----------------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_BASE_GPU_H
 #define MPC_TOOLS_MPC_BASE_GPU_H
 
@@ -12,43 +12,43 @@
 
 namespace mpc::tool {
 
-/// A library that was looked for.
+/// A library that may be installed.
 template <typename Table> struct GpuLibrary {
   const Table *table = nullptr; ///< Null if it is missing.
-  std::string missing;          ///< Why.
+  std::string missing;          ///< Why it is missing.
 };
 
-/// NVIDIA's collective operations, as far as they are looked at here.
+/// The functions of NVIDIA's collective operations that are used here.
 struct Nccl {
   int (*ncclGetVersion)(int *version); ///< 0 is success.
 };
 
-/// Everything a GPU is used through.
+/// The libraries for using a GPU.
 struct GpuLibraries {
   GpuLibrary<cuda::Driver> driver;
   GpuLibrary<cuda::CublasLt> cublaslt;
   GpuLibrary<cuda::Cudnn> cudnn;
   GpuLibrary<Nccl> nccl;
-  /// The CUDA whose nvcc compiled mpc's own kernels, 13000 for 13.0; 0 if none
-  /// did.
+  /// The CUDA version of the nvcc that compiled mpc's own kernels, 13000 for
+  /// 13.0; 0 if they were not compiled.
   int imagesVersion = 0;
 };
 
-/// Those of this machine.
+/// Loads the libraries of this machine.
 GpuLibraries loadGpuLibraries();
 
-/// What is there: "driver", "devices", "libraries", "kernels", mpc's own;
-/// "ready", whether a program can be trained on a GPU; in "missing" what to
-/// install, if anything; and in "notes" what works in a slower way. `tools` is
-/// what describeGpuTools() found.
+/// Describes the GPU support of this machine: "driver", "devices", "libraries",
+/// "kernels" (mpc's own), "ready" (whether a program can be trained on a GPU),
+/// "missing" (what to install, if anything) and "notes" (what works, but more
+/// slowly). `tools` is the result of describeGpuTools().
 nlohmann::ordered_json
 describeGpus(const GpuLibraries &libraries,
              const nlohmann::ordered_json &tools = nullptr);
 
-/// File and version of nvcc and ptxas on the path, null for what is not there.
+/// File and version of nvcc and ptxas on the path, null for a missing one.
 nlohmann::ordered_json describeGpuTools();
 
-/// Prints both for people.
+/// Prints both descriptions for people.
 void printGpus(const nlohmann::ordered_json &gpus,
                const nlohmann::ordered_json &tools);
 

@@ -1,4 +1,4 @@
-//===- Memory.h - Memory that data may ask too much of ----------*- C++ -*-===//
+//===- Memory.h - Allocation whose size depends on data ---------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_BASE_MEMORY_H
 #define MPC_TOOLS_MPC_BASE_MEMORY_H
 
@@ -13,8 +13,8 @@
 
 namespace mpc::tool {
 
-/// Makes `buffer` `size` bytes long. Throws a Failure that names the bytes and
-/// `what` they are for if there is no memory.
+/// Resizes `buffer` to `size` bytes. If there is not enough memory, throws a
+/// Failure that names the size and `what` it is for.
 inline void takeMemory(std::vector<char> &buffer, uint64_t size,
                        const std::string &what) {
   try {

@@ -1,4 +1,4 @@
-//===- Output.cpp - Files that a command is about to write ----------------===//
+//===- Output.cpp - Output files of commands ------------------------------===//
 
 #include "tools/mpc/base/Output.h"
 #include "tools/mpc/Command.h"
@@ -17,10 +17,10 @@ using namespace mpc::tool;
 
 namespace fs = std::filesystem;
 
-/// As many as Linux follows.
+/// The number of links that Linux follows.
 static constexpr int kMaxLinks = 40;
 
-/// The name at the end of links, whether or not anything has it.
+/// The target of a chain of links, whether or not it exists.
 static fs::path followLinks(fs::path path, std::error_code &error) {
   for (int i = 0; i < kMaxLinks; ++i) {
     if (!fs::is_symlink(fs::symlink_status(path, error)))
@@ -34,14 +34,14 @@ static fs::path followLinks(fs::path path, std::error_code &error) {
   return path;
 }
 
-/// True if both paths lead to one file that is there.
+/// True if both paths refer to the same existing file.
 static bool isSameFile(const std::string &a, const std::string &b) {
   struct stat one, other;
   return stat(a.c_str(), &one) == 0 && stat(b.c_str(), &other) == 0 &&
          one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
-/// Refuses to write what is worth more than the output.
+/// Throws if writing would destroy an input or part of a checkpoint.
 static void protect(const std::string &path, const fs::path &place,
                     const std::vector<InputFile> &inputs) {
   auto refuse = [&path](const std::string &what) {
@@ -66,7 +66,7 @@ std::string mpc::tool::findPlace(const std::string &path,
   };
   std::error_code error;
   fs::path place = followLinks(path, error);
-  // That nothing is there yet is no error.
+  // It is not an error that the file does not exist yet.
   if (error && error != std::errc::no_such_file_or_directory &&
       error != std::errc::not_a_directory)
     refuse(error.message());
@@ -99,7 +99,7 @@ void mpc::tool::createFolders(const std::string &path) {
     throw Failure(InputOutput,
                   "cannot create '" + path + "': " + std::strerror(cause));
   };
-  // The folders to be, the innermost first.
+  // The folders to create, innermost first.
   std::vector<std::string> missing;
   struct stat info;
   for (fs::path at = path; !at.empty() && stat(at.c_str(), &info) != 0;
@@ -114,7 +114,7 @@ void mpc::tool::createFolders(const std::string &path) {
     refuse(ENOTDIR);
   for (; !missing.empty(); missing.pop_back()) {
     const std::string &folder = missing.back();
-    // Another run may be as fast.
+    // Another run may have created it in the meantime.
     if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST)
       refuse(errno);
     mpc::runtime::Files &files = mpc::runtime::system_files();

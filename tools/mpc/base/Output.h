@@ -1,4 +1,4 @@
-//===- Output.h - Files that a command is about to write --------*- C++ -*-===//
+//===- Output.h - Output files of commands ----------------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_BASE_OUTPUT_H
 #define MPC_TOOLS_MPC_BASE_OUTPUT_H
 
@@ -7,30 +7,30 @@
 
 namespace mpc::tool {
 
-/// A file that a command reads, and what it is to the user: "the model".
+/// A file that a command reads, and how messages call it: "the model".
 struct InputFile {
   std::string what, path;
 };
 
-/// Where a file written to `path` comes to lie: at the end of links, which stay
-/// what they are. Throws a Failure if it can certainly not be written, so that
-/// nobody waits for a result that has no place. What else stands there than a
-/// file, above all a device, is refused: files are written beside their place
-/// and renamed into it, and would replace it. So is one of `inputs`, by
-/// whatever name or link, and every place in a checkpoint: that would destroy
-/// what cannot be made again.
+/// The place where a file written to `path` will be: the target of `path` if it
+/// is a link, which is kept. Throws a Failure if the file certainly cannot be
+/// written, before any time is spent on its contents. Rejects a place that has
+/// anything but a regular file, above all a device: files are written under a
+/// temporary name and renamed, which would replace it. Also rejects `inputs`,
+/// by any name or link, and places in a checkpoint, because writing there would
+/// destroy what cannot be recreated.
 [[nodiscard]] std::string findPlace(const std::string &path,
                                     const std::vector<InputFile> &inputs);
 
-/// True if two files would be one: places that findPlace gave, whether or not
-/// anything is there.
+/// True if two places returned by findPlace are the same file, whether or not
+/// it exists.
 bool isSamePlace(const std::string &a, const std::string &b);
 
-/// Makes a folder and those above it. What is made survives a power loss: a
-/// checkpoint that does is of no use in a folder that does not.
+/// Creates a folder and its missing parents, and syncs them: a checkpoint
+/// survives a power loss only if its folder does.
 void createFolders(const std::string &path);
 
-/// Writes a file to its place (findPlace), whole or not at all, so that it
+/// Writes a file to its place (findPlace) atomically, and syncs it so that it
 /// survives a power loss.
 void writeFile(const std::string &place, const std::string &content);
 

@@ -1,4 +1,4 @@
-//===- Package.cpp - A package, read without running it -------------------===//
+//===- Package.cpp - Read a package without running it --------------------===//
 
 #include "tools/mpc/base/Package.h"
 #include "tools/mpc/Command.h"
@@ -15,8 +15,8 @@ using namespace mpc::tool;
 Package::Package(const std::string &path) {
   check(runtime::read_file(runtime::system_files(), path, UINT64_MAX, &file),
         path);
-  // The runtime has the stricter eye, and looks at these very bytes. That this
-  // machine lacks something is no reason not to look at the package.
+  // The runtime's checks are stricter, and run on the same bytes. A package
+  // that this machine cannot run can still be read.
   mpc_program_t *loaded = nullptr;
   mpc_status_t status =
       mpc_program_load_memory(file.data(), file.size(), &loaded);
@@ -27,7 +27,7 @@ Package::Package(const std::string &path) {
   }
   whyNot = mpc_status_message(status);
   mpc_status_free(status);
-  // The contents of a newer format are unknown.
+  // The tables of a newer format cannot be interpreted.
   if (root().format() > runtime::kPackageFormat)
     throw Failure(Damaged, path + ": " + whyNot);
 }

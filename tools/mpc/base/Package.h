@@ -1,4 +1,4 @@
-//===- Package.h - A package, read without running it -----------*- C++ -*-===//
+//===- Package.h - Read a package without running it ------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_BASE_PACKAGE_H
 #define MPC_TOOLS_MPC_BASE_PACKAGE_H
 
@@ -10,11 +10,11 @@
 
 namespace mpc::tool {
 
-/// The tables of a package, checked as before they are run: what is not as it
-/// should be is not looked at.
+/// The tables of a package, after the checks that the runtime makes before it
+/// runs one.
 class Package {
 public:
-  /// Throws a Failure if the file cannot be read or is no whole package.
+  /// Throws a Failure if the file cannot be read or is not a complete package.
   explicit Package(const std::string &path);
 
   const program::Program &root() const {
@@ -22,14 +22,14 @@ public:
   }
   uint64_t size() const { return file.size(); }
 
-  /// What lies in a segment.
+  /// The bytes of a segment.
   std::string_view contentOf(const program::Segment &segment) const {
     std::string_view bytes(reinterpret_cast<const char *>(file.data()),
                            file.size());
     return bytes.substr(segment.offset(), segment.size());
   }
 
-  /// Why this machine cannot run it; "" if it can.
+  /// Why this machine cannot run the package; "" if it can.
   const std::string &obstacle() const { return whyNot; }
 
 private:
@@ -37,10 +37,10 @@ private:
   std::string whyNot;
 };
 
-/// True if the file begins as packages do, whole or not.
+/// True if the file begins like a package, complete or not.
 bool isPackage(const std::string &path);
 
-/// Throws a Failure if a package is given where a model is wanted.
+/// Throws a Failure if `path` is a package; for commands that expect a model.
 void refusePackage(const std::string &path);
 
 } // namespace mpc::tool

@@ -1,4 +1,4 @@
-//===- Print.cpp - What people and machines read --------------------------===//
+//===- Print.cpp - Output to the terminal and to programs -----------------===//
 
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
@@ -14,7 +14,7 @@
 
 using namespace mpc::tool;
 
-/// Bytes of the character that begins the text; 0 if none does.
+/// The number of bytes of the first character; 0 if it is not valid UTF-8.
 static size_t characterSize(std::string_view text) {
   for (size_t size = 1; size <= std::min<size_t>(4, text.size()); ++size)
     if (mpc::runtime::is_utf8(text.data(), size))
@@ -29,7 +29,7 @@ std::string mpc::tool::printable(std::string_view text, bool lines) {
     auto byte = [&](size_t i) { return static_cast<unsigned char>(text[i]); };
     bool isControl = size == 1 && (byte(0) < ' ' || byte(0) == 0x7f) &&
                      !(lines && text[0] == '\n');
-    // U+0080 to U+009F; the last but four is another ESC [.
+    // U+0080 to U+009F; U+009B is equivalent to ESC [.
     isControl |= size == 2 && byte(0) == 0xc2 && byte(1) < 0xa0;
     if (size > 0 && !isControl) {
       shown += text.substr(0, size);

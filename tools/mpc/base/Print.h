@@ -1,7 +1,7 @@
-//===- Print.h - What people and machines read ------------------*- C++ -*-===//
+//===- Print.h - Output to the terminal and to programs ---------*- C++ -*-===//
 //
-// Names come from files, and files from anywhere. Everything that prints one
-// goes through here, so that a terminal shows it and never obeys it.
+// Names come from files that are not trusted. Everything that prints them uses
+// these functions, so that a name cannot send control sequences to a terminal.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TOOLS_MPC_BASE_PRINT_H
@@ -14,27 +14,27 @@
 
 namespace mpc::tool {
 
-/// The text with control characters and what is not UTF-8 written as \x1b: on
-/// one line, whatever it is. With `lines`, ends of lines stay.
+/// The text with control characters and invalid UTF-8 escaped as in \x1b. The
+/// result is one line; with `lines`, line breaks are kept.
 std::string printable(std::string_view text, bool lines = false);
 
-/// The text with options as users of the command line write them: "--lr" for
-/// "option 'lr'", which is how the library names them. All that is printed goes
-/// through here.
+/// The text with options as on the command line: "--lr" for "option 'lr'",
+/// which is how the library refers to them. All messages go through this
+/// function.
 std::string withFlags(const std::string &text);
 
 /// Prints a result to stdout.
 void say(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
 
-/// Prints JSON and the end of a line to stdout; returns false if it cannot be
-/// written. What is not UTF-8 becomes U+FFFD.
+/// Prints JSON and a newline to stdout; returns false if that fails. Invalid
+/// UTF-8 becomes U+FFFD.
 bool sayJson(const nlohmann::ordered_json &json, int indent = -1);
 
 /// Prints "<subject>: <kind>: <text>" to stderr: "mpc: note: ...".
 void tell(const std::string &subject, const char *kind,
           const std::string &text);
 inline void note(const std::string &text) { tell("mpc", "note", text); }
-/// A note that others may have given in the same words.
+/// Prints a note unless the same note has been printed before.
 void noteOnce(const std::string &text);
 inline void warn(const std::string &text) { tell("mpc", "warning", text); }
 

@@ -1,4 +1,4 @@
-//===- Runtime.cpp - The C API of libmpcrt, as the tool uses it -----------===//
+//===- Runtime.cpp - C++ wrappers of the C API of libmpcrt ----------------===//
 
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/base/Print.h"
@@ -51,7 +51,7 @@ void mpc::tool::check(mpc_status_t status, const std::string &context) {
   ExitCode exitCode = exitCodeFor(mpc_status_code(status));
   std::string message = mpc_status_message(status);
   mpc_status_free(status);
-  // Most messages about files name the file already.
+  // Most messages about files already name the file.
   if (!context.empty() && message.find(context) == std::string::npos)
     message = context + ": " + message;
   throw Failure(exitCode, message);
@@ -69,8 +69,8 @@ std::string mpc::tool::formatType(mpc_dtype_t dtype,
 // Program
 //===----------------------------------------------------------------------===//
 
-/// The same where all arguments are what options and the environment say: one
-/// that is wrong is wrong usage.
+/// The same for a call whose arguments come from options and the environment:
+/// an invalid argument is a usage error.
 static void checkAsked(mpc_status_t status, const std::string &context) {
   if (mpc_status_code(status) != MPC_INVALID_ARGUMENT)
     return check(status, context);
@@ -79,7 +79,7 @@ static void checkAsked(mpc_status_t status, const std::string &context) {
   throw Failure(Usage, context + ": " + message);
 }
 
-/// Models are named after ONNX, packages are not.
+/// Throws a Failure if `path` has the extension of an ONNX model.
 static void refuseModel(const std::string &path) {
   std::string extension = std::filesystem::path(path).extension().string();
   if (extension == ".onnx" || extension == ".onnxtxt")
@@ -130,7 +130,7 @@ std::string Program::explainIndices() const {
 
 std::vector<Binding> Program::inputs(const char *entry) const {
   std::vector<Binding> bindings;
-  // Nothing is divided by the labels that count.
+  // predict does not divide by the number of counted labels.
   const bool isPrediction = entry == std::string_view("predict");
   for (size_t i = 0; i < mpc_program_num_inputs(get(), entry); ++i) {
     mpc_binding_info_t info = {};
@@ -202,7 +202,7 @@ uint64_t Program::microBatches() const {
 // Session
 //===----------------------------------------------------------------------===//
 
-/// The runtime takes no more.
+/// The maximum that the runtime accepts.
 static constexpr uint64_t kMaxThreads = 1024;
 
 static constexpr char kDeviceHelp[] =
@@ -225,7 +225,7 @@ DeviceName::DeviceName() : CLI::Validator("") {
         continue;
       const std::string prefix = std::string(device.name) + ":";
       forms.push_back(prefix + "N");
-      // The runtime takes four digits and no more.
+      // The runtime accepts at most four digits.
       constexpr size_t mostDigits = 4;
       if (name.compare(0, prefix.size(), prefix) == 0 &&
           name.size() > prefix.size() &&
@@ -281,8 +281,8 @@ std::string Session::load(const std::string &path) {
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored))
     throw Failure(InputOutput, "no checkpoint '" + path + "'");
-  // A folder named like a checkpoint is one, even if its manifest is lost: the
-  // runtime then says what is wrong with it.
+  // A folder named like a checkpoint counts as one even if its manifest is
+  // lost, so that the runtime reports what is wrong with it.
   std::string name = std::filesystem::path(path).filename().string();
   std::string misfit;
   if (isCheckpoint(path) || name.rfind("step-", 0) == 0) {

@@ -1,4 +1,4 @@
-//===- Runtime.h - The C API of libmpcrt, as the tool uses it ---*- C++ -*-===//
+//===- Runtime.h - C++ wrappers of the C API of libmpcrt --------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_BASE_RUNTIME_H
 #define MPC_TOOLS_MPC_BASE_RUNTIME_H
 
@@ -18,8 +18,8 @@ namespace mpc::tool {
 /// The exit code for an error of the runtime.
 ExitCode exitCodeFor(mpc_code_t code);
 
-/// Throws the Failure that `status` stands for, if it stands for one; `context`
-/// ("run/step-10") goes before the message if it is not empty.
+/// Throws a Failure if `status` is an error. `context` ("run/step-10"), if not
+/// empty, is put before the message.
 void check(mpc_status_t status, const std::string &context = "");
 
 /// One input or output of an entry point.
@@ -27,10 +27,10 @@ struct Binding {
   std::string name;
   mpc_dtype_t dtype;
   std::vector<int64_t> shape;
-  int32_t batchDim; ///< -1: the same for all samples.
+  int32_t batchDim; ///< -1: no batch dimension.
 
-  /// Integers: each lies in [low, high) or is `ignored` by the loss. The
-  /// smallest and the largest i64 are no limits.
+  /// Integers: each must lie in [low, high) or equal `ignored`, which the loss
+  /// leaves out. The smallest and the largest i64 mean no limit.
   struct Range {
     int64_t low, high;
     std::optional<int64_t> ignored;
@@ -62,32 +62,32 @@ public:
   /// Value of a compile option, "" if unknown.
   std::string option(const char *name) const;
 
-  /// All states, a packed one by its slots.
+  /// All states; a packed state is listed by its slots.
   const std::vector<mpc_state_info_t> &states() const { return allStates; }
   bool hasState(const char *name) const;
   /// The name of the state of this role; null if there is none. Borrowed.
   const char *stateOf(mpc_state_role_t role) const;
 
-  /// Whether the model brought its training step along.
+  /// Whether the training step comes from the model.
   bool hasImportedStep() const { return option("own-step") == "yes"; }
 
-  /// What may be behind a loss that is nan if the model computes indices or
-  /// labels whose range is unknown; "" if there are none.
+  /// An explanation for a loss that is nan, if the model computes indices or
+  /// labels whose range is unknown; otherwise "".
   std::string explainIndices() const;
 
-  /// The states that say how far an update goes: one, but of a model's own
-  /// training step as many as it has, or none.
+  /// The states that hold learning rates: one, but an imported training step
+  /// may have none or several.
   std::vector<std::string> learningRates() const;
 
-  /// The entry point that one call of mpc_session_step runs; throws if the
-  /// program cannot be trained.
+  /// The entry point that mpc_session_step runs; throws if the program cannot
+  /// be trained.
   const char *stepEntry() const;
 
-  /// Calls of mpc_session_step for one update of the weights, as compiled.
+  /// The number of calls of mpc_session_step per update, as compiled.
   uint64_t microBatches() const;
 
-  /// Whether an update may be of fewer: packages of older versions cannot do
-  /// that.
+  /// Whether an update may have fewer micro-batches, which packages of older
+  /// versions do not support.
   bool weighsUpdates() const {
     return option("incomplete-updates") == "weighted";
   }
@@ -104,7 +104,7 @@ private:
   std::unique_ptr<mpc_program_t, Destroy> handle;
 };
 
-/// Accepts "auto", the names of devices and, of accelerators, "cuda:1".
+/// Accepts "auto", device names and, for accelerators, numbers ("cuda:1").
 class DeviceName : public CLI::Validator {
 public:
   DeviceName();
@@ -114,7 +114,7 @@ public:
 /// `--deterministic`.
 struct SessionSettings {
   std::string device = "auto";
-  bool asynchronous = false; ///< Steps are reported late: mpc/session.h.
+  bool asynchronous = false; ///< See mpc_session_step.
   uint32_t threads = 0;
   bool deterministic = false;
   uint64_t seed = 0;
@@ -125,31 +125,32 @@ struct SessionSettings {
 
 class Session {
 public:
-  /// `program` must outlive the session. Says on stderr which device it runs on
-  /// unless that is the CPU and nothing else was to be expected.
+  /// `program` must outlive the session. Notes on stderr which device it runs
+  /// on, unless that is the CPU as expected.
   Session(const Program &program, const SessionSettings &settings);
 
   mpc_session_t *get() const { return handle.get(); }
 
-  /// Loads a checkpoint, or the newest good one of a folder with several.
-  /// Prints a warning for each damaged one it passes over. Returns the path of
-  /// what it loaded; throws if there is nothing. It may be of another
-  /// optimizer: only its weights are of interest.
+  /// Loads a checkpoint, or the newest valid one of a folder of checkpoints.
+  /// Prints a warning for each damaged one that it skips. Returns the path of
+  /// the loaded checkpoint; throws if there is none. The checkpoint may be from
+  /// another optimizer, because the caller needs only the weights.
   std::string load(const std::string &path);
 
-  /// The same for a folder that may have none: returns "" then. What the
-  /// optimizer keeps need not fit; `misfit` is what does not, or "".
+  /// The same for a folder that may have no checkpoint: returns "" then.
+  /// Optimizer states need not fit; `misfit` describes the first that does not,
+  /// or is "".
   std::string loadLatest(const std::string &folder, std::string &misfit);
 
   std::optional<std::string> property(const std::string &name) const;
   void setProperty(const std::string &name, const std::string &value);
 
-  /// A control state of rank 0 ("learning_rate"), which is f32, or f64 in a
+  /// A scalar control state ("learning_rate"), which is f32, or f64 in a
   /// program that computes in f64.
   double readScalar(const char *name) const;
   void writeScalar(const char *name, double value);
 
-  /// A control state of rank 0 and type i64 ("step_count").
+  /// A scalar control state of type i64 ("step_count").
   int64_t readCounter(const char *name) const;
   void writeCounter(const char *name, int64_t value);
 
@@ -165,11 +166,11 @@ private:
   std::unique_ptr<mpc_session_t, Destroy> handle;
 };
 
-/// True if `path` is a checkpoint itself rather than a folder of some.
+/// True if `path` is a checkpoint rather than a folder of checkpoints.
 bool isCheckpoint(const std::string &path);
 
-/// A schedule that was compiled without an end gets that of a run of so many
-/// updates.
+/// Sets the length of the schedule to `steps` updates if the program was
+/// compiled without one.
 void setTotalSteps(Session &session, const Program &program, uint64_t steps);
 
 } // namespace mpc::tool

@@ -1,4 +1,4 @@
-//===- Text.cpp - Numbers and names as people read them -------------------===//
+//===- Text.cpp - Format numbers and names for people ---------------------===//
 
 #include "tools/mpc/base/Text.h"
 
@@ -43,7 +43,7 @@ std::string mpc::tool::formatBytes(uint64_t bytes) {
   return mpc::ByteText(bytes).c_str();
 }
 
-/// A time that is longer than any training, or none at all.
+/// Whether a time is NaN, negative, or longer than any training.
 static bool isNoTime(double seconds) {
   return !(seconds >= 0) || seconds > 1e9;
 }

@@ -1,4 +1,4 @@
-//===- Text.h - Numbers and names as people read them -----------*- C++ -*-===//
+//===- Text.h - Format numbers and names for people -------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_BASE_TEXT_H
 #define MPC_TOOLS_MPC_BASE_TEXT_H
 
@@ -23,7 +23,7 @@ std::string formatCount(uint64_t count);
 /// "2 parameters", "1 parameter".
 std::string formatCount(uint64_t count, const char *noun);
 
-/// "512 B", "19.7 kB", "1.5 GB", in powers of 1000 as reports have them.
+/// "512 B", "19.7 kB", "1.5 GB", in powers of 1000 as in reports.
 std::string formatBytes(uint64_t bytes);
 
 /// "63 us", "4.2 ms", "0.42 s", "12 s", "3:07", "2:03:07".

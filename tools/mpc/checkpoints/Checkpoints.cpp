@@ -1,4 +1,4 @@
-//===- Checkpoints.cpp - Checkpoints, looked at from outside --------------===//
+//===- Checkpoints.cpp - List and verify checkpoints ----------------------===//
 
 #include "tools/mpc/checkpoints/Checkpoints.h"
 #include "tools/mpc/Command.h"
@@ -17,7 +17,7 @@
 using namespace mpc::tool;
 namespace fs = std::filesystem;
 
-/// The N of a name "step-N".
+/// The N in a name "step-N".
 static std::optional<uint64_t> stepOf(const std::string &name) {
   constexpr size_t prefix = 5;
   if (name.rfind("step-", 0) != 0 || name.size() == prefix ||
@@ -43,7 +43,7 @@ std::vector<std::string> mpc::tool::listCheckpoints(const std::string &folder) {
   return paths;
 }
 
-/// What the runtime says of a checkpoint, whose word counts: it loads them.
+/// Runs one of the runtime's checks on a checkpoint.
 template <typename Question>
 static CheckpointInfo ask(const std::string &path, Question question) {
   CheckpointInfo info;
@@ -57,7 +57,7 @@ static CheckpointInfo ask(const std::string &path, Question question) {
   return info;
 }
 
-/// What `mpc train` saved of the loss, if anything.
+/// The loss that `mpc train` saved, if any.
 static std::optional<double> readLoss(const std::string &path) {
   std::string file = path + "/" + mpc::runtime::kStateFile;
   mpc::runtime::Memory data;

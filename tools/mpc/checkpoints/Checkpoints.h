@@ -1,4 +1,4 @@
-//===- Checkpoints.h - Checkpoints, looked at from outside ------*- C++ -*-===//
+//===- Checkpoints.h - List and verify checkpoints --------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_CHECKPOINTS_CHECKPOINTS_H
 #define MPC_TOOLS_MPC_CHECKPOINTS_CHECKPOINTS_H
 
@@ -12,8 +12,8 @@ namespace mpc::tool {
 
 struct CheckpointInfo {
   std::string path;
-  uint64_t bytes = 0;              ///< Bytes of all its files.
-  std::string fault;               ///< "" if it is good.
+  uint64_t bytes = 0;              ///< Total size of its files.
+  std::string fault;               ///< "" if it is valid.
   std::optional<double> loss;      ///< Mean of the epoch so far, if known.
   std::optional<std::time_t> time; ///< When it was written.
 };
@@ -22,8 +22,9 @@ struct CheckpointInfo {
 /// Failure if the folder cannot be read.
 std::vector<std::string> listCheckpoints(const std::string &folder);
 
-/// Compares files with the manifest: by size alone; or by checksum as well, and
-/// by what is in them. What passes that, loading finds whole.
+/// Compares the files with the manifest: glanceAtCheckpoint checks only sizes,
+/// verifyCheckpoint also checksums and contents. Loading a checkpoint that
+/// passes the latter will not find it damaged.
 CheckpointInfo glanceAtCheckpoint(const std::string &path);
 CheckpointInfo verifyCheckpoint(const std::string &path);
 

@@ -1,4 +1,4 @@
-//===- FolderLock.cpp - One run at a time in a folder ---------------------===//
+//===- FolderLock.cpp - Lock on a checkpoint folder -----------------------===//
 
 #include "tools/mpc/checkpoints/FolderLock.h"
 #include "tools/mpc/Command.h"
@@ -14,7 +14,7 @@
 
 using namespace mpc::tool;
 
-/// What the holder wrote about itself, "" if it has not yet.
+/// The description that the holder of the lock wrote, "" if not yet written.
 static std::string readHolder(int file) {
   char text[512];
   ssize_t size = pread(file, text, sizeof(text), 0);
@@ -35,7 +35,7 @@ FolderLock::~FolderLock() {
 
 void FolderLock::take(const std::string &folder) {
   std::string path = folder + "/.lock";
-  // Writable, since NFS locks nothing else exclusively.
+  // Open for writing: NFS requires that for exclusive locks.
   file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
   if (file < 0)
     throw Failure(InputOutput,
@@ -56,7 +56,7 @@ void FolderLock::take(const std::string &folder) {
          "; make sure that no other run writes there");
     return;
   }
-  // For people: the lock holds whether or not this can be written.
+  // This is for messages only: the lock holds even if writing fails.
   std::string text = describeThisProcess();
   if (ftruncate(file, 0) != 0 || pwrite(file, text.data(), text.size(), 0) < 0)
     return;

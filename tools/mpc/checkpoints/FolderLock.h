@@ -1,4 +1,4 @@
-//===- FolderLock.h - One run at a time in a folder -------------*- C++ -*-===//
+//===- FolderLock.h - Lock on a checkpoint folder ---------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_CHECKPOINTS_FOLDERLOCK_H
 #define MPC_TOOLS_MPC_CHECKPOINTS_FOLDERLOCK_H
 
@@ -6,9 +6,9 @@
 
 namespace mpc::tool {
 
-/// Keeps other runs from writing to a folder of checkpoints. The kernel frees
-/// the lock when the process ends, however it ends; the file `.lock`, which
-/// names the process, stays and means nothing by itself.
+/// Keeps other runs from writing to a checkpoint folder. The kernel releases
+/// the lock whenever the process ends. The file `.lock`, which names the
+/// process, stays; its existence alone does not mean that the folder is locked.
 class FolderLock {
 public:
   FolderLock() = default;
@@ -16,9 +16,9 @@ public:
   FolderLock &operator=(const FolderLock &) = delete;
   ~FolderLock();
 
-  /// Locks `folder`, which exists, without waiting. Throws a Failure that names
-  /// who holds it if another process does. Where the file system knows no locks
-  /// it only says so.
+  /// Locks `folder`, which must exist, without waiting. If another process
+  /// holds the lock, throws a Failure that names that process. If the file
+  /// system does not support locks, only prints a note.
   void take(const std::string &folder);
 
 private:

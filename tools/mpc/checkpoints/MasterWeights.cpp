@@ -1,4 +1,4 @@
-//===- MasterWeights.cpp - Weights as numbers of f32 ----------------------===//
+//===- MasterWeights.cpp - Read and write weights as f32 ------------------===//
 
 #include "tools/mpc/checkpoints/MasterWeights.h"
 
@@ -12,7 +12,8 @@ using namespace mpc::tool;
 using mpc::runtime::bf16_from_f32;
 using mpc::runtime::f32_from_bf16;
 
-/// What rounding left out of a weight; "" if the program does not keep that.
+/// The name of the state with the rounding error of a weight; "" if there is
+/// none.
 static std::string compensationOf(const Program &program,
                                   const mpc_state_info_t &info) {
   for (const mpc_state_info_t &state : program.states())

@@ -1,7 +1,7 @@
-//===- MasterWeights.h - Weights as numbers of f32 --------------*- C++ -*-===//
+//===- MasterWeights.h - Read and write weights as f32 ----------*- C++ -*-===//
 //
-// A program keeps weights in f32, or in bf16 with the rounding error beside
-// them, or in bf16 alone. Who exports or averages them wants f32.
+// A program keeps master weights in f32, in bf16 with their rounding errors, or
+// in bf16 alone. Exporting and averaging use f32.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TOOLS_MPC_CHECKPOINTS_MASTERWEIGHTS_H
@@ -13,15 +13,16 @@
 
 namespace mpc::tool {
 
-/// Whether the state is a weight of a program without f32 masters.
+/// Whether the state is a bf16 weight.
 bool isNarrowWeight(const mpc_state_info_t &info);
 
-/// All that is kept of a state of f32, or of such a weight.
+/// Reads an f32 state, or a bf16 weight plus its rounding error if the program
+/// keeps it.
 std::vector<float> readFloats(const Session &session, const Program &program,
                               const mpc_state_info_t &info);
 
-/// Rounds the numbers to such a weight, and keeps the rounding error if the
-/// program does.
+/// Writes a bf16 weight: rounds the values, and stores the rounding errors if
+/// the program keeps them.
 void writeWeight(Session &session, const Program &program,
                  const mpc_state_info_t &info,
                  const std::vector<float> &values);

@@ -1,10 +1,10 @@
-//===- TrainProperties.h - What mpc train saves in checkpoints --*- C++ -*-===//
+//===- TrainProperties.h - Properties in checkpoints ------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_CHECKPOINTS_TRAINPROPERTIES_H
 #define MPC_TOOLS_MPC_CHECKPOINTS_TRAINPROPERTIES_H
 
 namespace mpc::tool {
 
-// Properties of the session: what the training loop needs to go on.
+// Names of session properties that the training loop needs to continue.
 constexpr const char *kEpoch = "train.epoch";
 constexpr const char *kBatch = "train.batch";
 constexpr const char *kBatchSize = "train.batch_size";
@@ -16,7 +16,7 @@ constexpr const char *kShuffle = "train.shuffle";
 /// Losses of the epoch so far: EpochLoss::toText().
 constexpr const char *kLoss = "train.loss";
 
-/// What was trained on: Dataset::fingerprint().
+/// The training data: Dataset::fingerprint().
 constexpr const char *kData = "train.data";
 
 /// The state that holds the length of the learning rate schedule.

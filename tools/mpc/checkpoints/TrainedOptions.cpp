@@ -1,4 +1,4 @@
-//===- TrainedOptions.cpp - What a checkpoint was trained with ------------===//
+//===- TrainedOptions.cpp - Options in checkpoints ------------------------===//
 
 #include "tools/mpc/checkpoints/TrainedOptions.h"
 
@@ -9,7 +9,7 @@ using mpc::OptionId;
 using mpc::OptionRow;
 using mpc::Resume;
 
-/// Options that a resume reports.
+/// Options that are compared when training resumes.
 static std::vector<OptionRow> comparedOptions() {
   std::vector<OptionRow> rows;
   for (const OptionRow &row : mpc::optionRows())
@@ -28,7 +28,8 @@ void mpc::tool::rememberOptions(Session &session, const Program &program) {
       session.setProperty(propertyOf(option), value);
 }
 
-/// An option that may be given several times has a line for each.
+/// Quotes a value; an option that may be given several times has a line for
+/// each value.
 static std::string quote(std::string value) {
   for (size_t at; (at = value.find('\n')) != std::string::npos;)
     value.replace(at, 1, "', '");
@@ -43,7 +44,7 @@ OptionChanges mpc::tool::compareOptions(const Session &session,
   for (const OptionRow &option : comparedOptions()) {
     std::optional<std::string> before = session.property(propertyOf(option));
     std::string now = program.option(option.name);
-    // Packages did not always have every option.
+    // Old packages lack newer options.
     if (!before || now.empty() || now == *before)
       continue;
     std::string text = std::string(option.name) + " " + quote(now) +

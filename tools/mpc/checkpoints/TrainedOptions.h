@@ -1,4 +1,4 @@
-//===- TrainedOptions.h - What a checkpoint was trained with ----*- C++ -*-===//
+//===- TrainedOptions.h - Options in checkpoints ----------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_CHECKPOINTS_TRAINEDOPTIONS_H
 #define MPC_TOOLS_MPC_CHECKPOINTS_TRAINEDOPTIONS_H
 
@@ -9,19 +9,19 @@
 
 namespace mpc::tool {
 
-/// Puts the options that the program was compiled with among the session's
-/// properties, which a checkpoint has.
+/// Stores the options that the program was compiled with as properties of the
+/// session, which checkpoints contain.
 void rememberOptions(Session &session, const Program &program);
 
-/// How a program differs from the one that the session's checkpoint is of.
+/// How a program differs from the one that wrote the session's checkpoint.
 struct OptionChanges {
-  bool known = true; ///< Checkpoints did not always say what made them.
-  /// "lr 0.01 instead of 0.001": what training continues with, and what makes
-  /// it the training of something else.
+  bool known = true; ///< False for old checkpoints, which lack the options.
+  /// "lr 0.01 instead of 0.001". Training may continue with `milder` changes;
+  /// with `graver` ones it would be a different training.
   std::vector<std::string> milder, graver;
-  bool rate = false;       ///< The learning rate is among them.
-  bool totalSteps = false; ///< So is the length of its schedule.
-  bool states = false;     ///< So are some that come with states of their own.
+  bool rate = false;       ///< The learning rate has changed.
+  bool totalSteps = false; ///< The length of its schedule has changed.
+  bool states = false;     ///< An option that adds states has changed.
 };
 OptionChanges compareOptions(const Session &session, const Program &program);
 

@@ -1,4 +1,4 @@
-//===- Weights.cpp - Which weights a command takes ------------------------===//
+//===- Weights.cpp - The option --weights ---------------------------------===//
 
 #include "tools/mpc/checkpoints/Weights.h"
 #include "tools/mpc/base/Print.h"
@@ -47,7 +47,7 @@ void WeightsChoice::apply(Session &session, const Program &program) const {
            "moving average");
     return;
   }
-  // Before the first update that is the weights themselves.
+  // Before the first update the average is the weights themselves.
   if (count == 0) {
     note("no update yet, so the moving average equals the weights");
     return;

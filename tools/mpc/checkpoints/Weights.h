@@ -1,4 +1,4 @@
-//===- Weights.h - Which weights a command takes ----------------*- C++ -*-===//
+//===- Weights.h - The option --weights -------------------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_CHECKPOINTS_WEIGHTS_H
 #define MPC_TOOLS_MPC_CHECKPOINTS_WEIGHTS_H
 
@@ -6,23 +6,23 @@
 
 namespace mpc::tool {
 
-/// `--weights`: as training left them, or their average.
+/// `--weights`: use the trained weights or their moving average.
 class WeightsChoice {
 public:
   /// Adds the option to a command; this must outlive the parsing.
   void addTo(CLI::App &command);
 
-  /// Puts the average in the place of the weights if it is wanted, or says
-  /// that there is one. Throws a Failure if there is none.
+  /// Replaces the weights by their average if the option asks for it (throws a
+  /// Failure if there is none); otherwise notes that there is an average.
   void apply(Session &session, const Program &program) const;
 
-  /// The state that has what `weight` is to be, to its last digit: apply()
-  /// rounds an average where weights are bf16.
+  /// The state that holds the chosen value of `weight` in full precision:
+  /// apply() rounds an average if weights are bf16.
   std::string sourceOf(const Session &session, const Program &program,
                        const mpc_state_info_t &weight) const;
 
 private:
-  std::string which; ///< "" is raw, but nobody said so.
+  std::string which; ///< "": not given, the default is raw.
 };
 
 } // namespace mpc::tool

@@ -1,6 +1,6 @@
 //===- Bisect.cpp - mpc debug bisect --------------------------------------===//
 //
-// Which ops must stay f32, so that training goes as it does in f32.
+// Finds ops that must stay f32 so that training proceeds as in f32.
 //
 //===----------------------------------------------------------------------===//
 
@@ -46,7 +46,7 @@ struct BisectCommand {
 
 using Names = std::vector<std::string>;
 
-/// Rules that keep these ops, and no others, in f32.
+/// Rules that keep exactly these ops in f32.
 static std::vector<PrecisionRule> rulesFor(const Names &kept) {
   std::vector<PrecisionRule> rules;
   for (const std::string &name : kept)
@@ -54,7 +54,8 @@ static std::vector<PrecisionRule> rulesFor(const Names &kept) {
   return rules;
 }
 
-/// Trains the model with some ops in f32, and compares with f32 throughout.
+/// Trains the model with some ops in f32 and compares the run with one in which
+/// all ops are f32.
 class Bisection {
 public:
   explicit Bisection(const BisectCommand &options)
@@ -77,8 +78,8 @@ public:
     ops = findRounded();
   }
 
-  /// Ops that must stay f32: none of them can be left out, though another set
-  /// may be smaller.
+  /// A minimal set of ops that must stay f32: none of them can be left out, but
+  /// another set may be smaller.
   Names run() {
     double all = distance({});
     if (all <= options.tolerance)
@@ -98,8 +99,9 @@ public:
   const mpc::CompileOptions &compiled() const { return asked; }
 
 private:
-  /// QuickXplain (Junker, AAAI'04): what of `candidates` must join `base`;
-  /// `changed` tells whether that has changed since it failed last.
+  /// QuickXplain (Junker, AAAI'04): the ops of `candidates` that must be added
+  /// to `base`. `changed` tells whether `base` has changed since it failed
+  /// last.
   Names explain(const Names &base, bool changed, const Names &candidates) {
     if (changed && distance(base) <= options.tolerance)
       return {};
@@ -118,8 +120,8 @@ private:
     return left;
   }
 
-  /// The largest relative difference of a step from the reference; infinite
-  /// where training ended or a step could not be made.
+  /// The largest relative difference of a step from the reference; infinite if
+  /// training ended early or a step failed.
   double distance(const Names &kept) {
     mpc::CompileOptions options = asked;
     for (const PrecisionRule &rule : rulesFor(kept))
@@ -147,7 +149,7 @@ private:
     return compileTo(how, scratch.path + "/model.mpc");
   }
 
-  /// The metric of each step; fewer than asked for if training ended.
+  /// The metric of each step; fewer than requested if training ended early.
   std::vector<double> train(const mpc::CompileOptions &how) {
     compile(how);
     Program program(scratch.path + "/model.mpc");
@@ -172,7 +174,7 @@ private:
     return values;
   }
 
-  /// Names of the nodes that read or write 16 bit.
+  /// Names of the nodes that read or write 16-bit values.
   Names findRounded() {
     llvm::Expected<mpc::report::Report> report =
         mpc::report::read(compile(asked).report);
@@ -241,7 +243,7 @@ static int runBisect(const BisectCommand &options) {
   }
   std::string verdict = describe(options, kept, bisection.rounded().size());
   if (options.output.empty()) {
-    // Alone on stdout, which may be redirected into a file.
+    // Only the policy goes to stdout, which may be redirected to a file.
     std::fprintf(stderr, "mpc: %s\n", printable(verdict).c_str());
     say("%s", printPolicy(policy).c_str());
   } else {

@@ -24,12 +24,11 @@ struct CheckpointCommand {
   std::string path;
   uint64_t keep = 3;
   bool json = false;
-  bool allowNonFinite = false; ///< Weights that are nan are good, too.
+  bool allowNonFinite = false; ///< Accept weights that are not finite.
 };
 } // namespace
 
-/// "2026-11-24 03:20" in the zone of whoever reads it, or
-/// "2026-11-24T02:20:11Z".
+/// "2026-11-24 03:20" in local time, or "2026-11-24T02:20:11Z" for JSON.
 static std::string formatTime(std::time_t time, bool isJson) {
   std::tm parts = {};
   (isJson ? gmtime_r : localtime_r)(&time, &parts);
@@ -40,7 +39,7 @@ static std::string formatTime(std::time_t time, bool isJson) {
   return std::string(text, size);
 }
 
-/// `sound` says what those without a fault are.
+/// Prints a table or JSON. `sound` is the word for checkpoints without a fault.
 static void print(const std::vector<CheckpointInfo> &checkpoints, bool json,
                   const char *sound) {
   for (const CheckpointInfo &info : checkpoints) {
@@ -68,8 +67,8 @@ static void print(const std::vector<CheckpointInfo> &checkpoints, bool json,
   }
 }
 
-/// Checksums of everything at `path`, one checkpoint or a folder of some, and
-/// whether the weights are numbers.
+/// Verifies the checksums of a checkpoint, or of all checkpoints of a folder,
+/// and that the weights are finite.
 static int verify(const CheckpointCommand &options) {
   std::vector<CheckpointInfo> checkpoints;
   if (isCheckpoint(options.path))
@@ -89,7 +88,7 @@ static int verify(const CheckpointCommand &options) {
   return damaged ? Damaged : Ok;
 }
 
-/// Looks whether all files are there, not into them.
+/// Checks only whether all files exist with the right sizes.
 static int list(const CheckpointCommand &options) {
   std::vector<CheckpointInfo> checkpoints;
   if (isCheckpoint(options.path))

@@ -1,7 +1,7 @@
 //===- Compare.cpp - mpc compare ------------------------------------------===//
 //
-// How far a precision takes training from where another takes it, and which op
-// is the first to blame.
+// Trains a model in two precisions on the same batches and names the op that
+// introduces the largest error.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,8 +37,8 @@ struct CompareCommand {
 };
 } // namespace
 
-/// The same model without the rules of the candidate, which need not mean
-/// anything in another precision.
+/// Options for the reference: the same model without the candidate's precision
+/// rules, which may not apply to another precision.
 static mpc::CompileOptions referenceOf(mpc::CompileOptions options,
                                        const std::string &precision) {
   options.precision = precision;
@@ -50,7 +50,7 @@ static mpc::CompileOptions referenceOf(mpc::CompileOptions options,
   return options;
 }
 
-/// Where the page goes, "" for nowhere.
+/// The output path of the HTML page, or "" for none.
 static std::string findPage(const CompareCommand &options) {
   if (options.html.empty())
     return "";

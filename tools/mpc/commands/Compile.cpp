@@ -65,8 +65,8 @@ static void print(const CompileCommand &options,
       parameters.c_str(), formatDuration(seconds).c_str());
 }
 
-/// Where `model` is, seen from the folder of `package`: `mpc export` finds it
-/// there as long as both move together.
+/// The path of `model` relative to the folder of `package`: `mpc export` finds
+/// the model there if both are moved together.
 static std::string relativePath(const std::string &model,
                                 const std::string &package) {
   namespace fs = std::filesystem;
@@ -76,7 +76,8 @@ static std::string relativePath(const std::string &model,
   return error ? "" : relative.string();
 }
 
-/// That of the file, or of the folder with training artifacts.
+/// The name of the file, or of the folder with training artifacts, without the
+/// extension.
 static std::string nameOfModel(const std::string &model) {
   std::filesystem::path path(model);
   if (!path.has_filename()) // It ends in a slash.
@@ -86,13 +87,13 @@ static std::string nameOfModel(const std::string &model) {
   return path.stem().string();
 }
 
-/// Where the package goes.
+/// The place where the package is written.
 static std::string findOutput(const std::string &output,
                               const std::string &model) {
   std::vector<InputFile> inputs = {{"the model", model}};
   std::string place = findPlace(output, inputs);
-  // To know the other files of the model it must be read: only where there is
-  // something to lose.
+  // Finding the model's external files requires reading it; do that only if an
+  // existing file that is not a package would be overwritten.
   if (!std::filesystem::exists(place) || isPackage(place))
     return place;
   for (const std::string &file : mpc::externalFiles(model))
@@ -100,15 +101,15 @@ static std::string findOutput(const std::string &output,
   return findPlace(output, inputs);
 }
 
-/// Reads what the data says about the loss and the batch, unless options say
-/// it. Returns the loss if that is the one which is compiled.
+/// Chooses the loss and the batch size from the data, unless options set them.
+/// Returns the loss if it was chosen here.
 static std::optional<DataLoss> takeData(const std::string &path,
                                         mpc::CompileOptions &compile) {
-  // Where the model has its loss, or several outputs, only that says what to
-  // do.
+  // Whether the model contains a loss, and which outputs it has, must be known
+  // first.
   mpc::Examination found = mpc::examineModel(compile);
-  // Without outputs nothing can be said of the data: the compilation says what
-  // is wrong with the model.
+  // Without outputs the data cannot be matched; the compilation will report
+  // what is wrong with the model.
   if (found.outputs.empty() || found.predictsOnly)
     return std::nullopt;
   bool isOpen = compile.loss.empty() &&
@@ -148,8 +149,9 @@ static std::optional<DataLoss> takeData(const std::string &path,
   return isOpen ? loss : std::nullopt;
 }
 
-/// Whether the data can be trained on: all of it, its values too. Packages for
-/// other machines cannot be asked. `loss` is what the data was taken for.
+/// Checks that all of the data, including its values, can be used for training.
+/// Skips packages that this machine cannot load. `loss` is the loss that was
+/// chosen from the data, if any.
 static void checkData(const std::string &path, const std::string &package,
                       const std::optional<DataLoss> &loss) {
   try {
@@ -185,7 +187,7 @@ static int runCompile(const CompileCommand &options) {
     throw Failure(Usage, "--dump-stages='" + compile.dumpStages +
                              "' is a checkpoint; choose another folder");
   std::string output = options.output;
-  // As other compilers do: the result goes to where the user is.
+  // Like other compilers, write the result to the current folder.
   if (output.empty())
     output = nameOfModel(options.model) + ".mpc";
   if (!compile.stopAfter.empty())

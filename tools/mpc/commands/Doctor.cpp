@@ -43,7 +43,7 @@ struct Cpu {
 };
 } // namespace
 
-/// Whether MPC_MAX_CPU_ISA lets a flag be used. LLVM spells them without the
+/// Whether MPC_MAX_CPU_ISA allows a CPU flag. LLVM spells flags without
 /// underscores.
 static bool mayUse(std::string flag) {
   flag.erase(std::remove(flag.begin(), flag.end(), '_'), flag.end());

@@ -31,7 +31,7 @@ static bool trains(const Examination &found) {
   return !failed(found.failure) && !found.predictsOnly;
 }
 
-/// Why an op is refused, and what to do about it.
+/// Why an op is not accepted, and what to do about it.
 static std::string advice(const ModelSurvey::Refusal &refusal) {
   if (refusal.why == "not supported")
     return "not supported: exclude it from the export, or write it with other "

@@ -41,8 +41,8 @@ using Values = std::map<std::string, std::vector<float>>;
 using Counters = std::map<std::string, int64_t>;
 } // namespace
 
-/// The ONNX file the package was compiled from: as the user says, or where it
-/// was then, or beside the package, or here.
+/// The ONNX file the package was compiled from: the path that the user gives,
+/// the path at compile time, next to the package, or in the current folder.
 static std::string findModel(const ExportCommand &options,
                              const Package &package) {
   if (!options.model.empty())
@@ -69,8 +69,8 @@ static std::string findModel(const ExportCommand &options,
                     "' was compiled from; specify its path with --model");
 }
 
-/// Whether the model knows a state of this kind: where the training step is its
-/// own, also its state.
+/// Whether a state is part of the model. If the training step was imported,
+/// that includes the states of the step.
 static bool isOfModel(const mpc::program::State &state, bool hasImportedStep) {
   using mpc::program::StateKind;
   using mpc::program::StateRole;
@@ -80,7 +80,7 @@ static bool isOfModel(const mpc::program::State &state, bool hasImportedStep) {
     return true;
   case StateKind::Optimizer:
   case StateKind::Control:
-    // Those with another role are ours.
+    // States with other roles were added by the compiler.
     return hasImportedStep && (role_of(state) == StateRole::Optimizer ||
                                role_of(state) == StateRole::Control);
   default:
@@ -88,7 +88,7 @@ static bool isOfModel(const mpc::program::State &state, bool hasImportedStep) {
   }
 }
 
-/// Names of what training changes and the model knows.
+/// Names of the states that training changes and that are part of the model.
 static std::vector<std::string> trainedNames(const Package &package,
                                              bool hasImportedStep) {
   std::vector<std::string> names;
@@ -112,7 +112,7 @@ static bool hasCodeFor(const Package &package, const char *device) {
   return false;
 }
 
-/// Reads states of f32 and weights of bf16, and integers if they are one
+/// Reads f32 states and bf16 weights, and integer states that are a single
 /// number.
 static Values readValues(const Program &program, const Session &session,
                          const std::vector<std::string> &names,
@@ -141,7 +141,8 @@ static Values readValues(const Program &program, const Session &session,
   return values;
 }
 
-/// Where the model goes. Large ones have a second file beside it.
+/// The place where the model is written. A large model has a second file next
+/// to it.
 static std::string findOutput(const ExportCommand &options,
                               const std::string &model) {
   std::vector<InputFile> inputs = {{"the package", options.package},
@@ -153,13 +154,13 @@ static std::string findOutput(const ExportCommand &options,
   return place;
 }
 
-/// The number that an option of the package holds.
+/// The value of a numeric option of the package.
 static double number(const Program &program, const char *name) {
   return std::strtod(program.option(name).c_str(), nullptr);
 }
 
-/// How the program trains, and its state so far. `moments` holds the data
-/// that the description borrows.
+/// Describes how the program trains, and its optimizer state. `moments` holds
+/// data that the description borrows.
 static mpc::TrainingDescription
 describe(const Program &program, const Session &session, const Package &package,
          const WeightsChoice &weights, Values &moments) {
@@ -225,8 +226,8 @@ describe(const Program &program, const Session &session, const Package &package,
   return training;
 }
 
-/// Whether the program was compiled with the default of an option. Packages did
-/// not always have it.
+/// Whether the program was compiled with the default of an option. Old packages
+/// may lack the option.
 static bool isDefault(const Program &program, const mpc::OptionRow &row) {
   std::string value = program.option(row.name);
   mpc::CompileOptions defaults;
@@ -263,7 +264,7 @@ static int runExport(const ExportCommand &options) {
   Program program(options.package);
   if (options.training)
     checkTraining(program);
-  // States are all that is needed: no GPU for that where there is another way.
+  // Only states are needed, so prefer a host to a GPU.
   SessionSettings settings;
   for (const mpc::kernels::DeviceRow &device : mpc::kernels::kDevices)
     if (device.device_class == mpc::kernels::DeviceClass::Host &&

@@ -1,7 +1,6 @@
 //===- Inspect.cpp - mpc inspect ------------------------------------------===//
 //
-// Shows what a package holds. Nothing of it is executed, not even loaded as
-// code.
+// Shows the contents of a package without executing or loading its code.
 //
 //===----------------------------------------------------------------------===//
 
@@ -79,7 +78,7 @@ static Json describe(const mpc::program::Instruction &instruction,
     json["function"] =
         textOf(variant.functions()->Get(instruction.function())->symbol());
   else {
-    // The package has passed its checks: every kernel is of the catalog.
+    // The package has been verified, so every kernel is in the catalog.
     const char *name = mpc::kernels::kernel_name(
         static_cast<mpc::kernels::KernelId>(instruction.kernel()));
     json["kernel"] = instruction.kernel();
@@ -172,7 +171,8 @@ static std::string kindName(const mpc::program::Segment &segment) {
   return "?";
 }
 
-/// Whether a segment is code that a device may choose: not that of another one.
+/// Whether a segment is code that `device` may load, rather than code for
+/// another kind of device.
 static bool isImage(const mpc::program::Segment &segment,
                     const mpc::kernels::DeviceRow &device) {
   using mpc::program::SegmentKind;
@@ -188,8 +188,8 @@ static bool isImage(const mpc::program::Segment &segment,
   return true;
 }
 
-/// "PTX sm_80", "cubin sm_90": the code of the variant for `device`. That of
-/// a host is one segment and no choice.
+/// The code of the variant for `device`: "PTX sm_80", "cubin sm_90". A host has
+/// a single segment, which is not listed.
 static Json describeImages(const mpc::program::Program &root,
                            const std::string &device) {
   Json images = Json::array();
@@ -262,12 +262,12 @@ static Json describe(const Package &package, const InspectCommand &options) {
 // From JSON to text
 //===----------------------------------------------------------------------===//
 
-/// In a table, a name stays on its line.
+/// A name for a table, in one line.
 static std::string textAt(const Json &json, const char *key) {
   return printable(json.at(key).get<std::string>());
 }
 
-/// An option that may be given several times has a line for each.
+/// Joins the lines of an option that may be given several times.
 static std::string joinLines(const std::string &text) {
   std::string joined;
   for (char c : text)

@@ -66,7 +66,8 @@ static void print(const PredictCommand &options, const mpc::npz::Arrays &arrays,
   sayJson(json);
 }
 
-/// Other files than these would not hold what their names say.
+/// Throws unless the output is called .npz, which is the format that is
+/// written.
 static void requireNpz(const std::string &output) {
   std::string extension = std::filesystem::path(output).extension().string();
   if (!extension.empty() && extension != ".npz")

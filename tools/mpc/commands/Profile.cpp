@@ -1,7 +1,7 @@
 //===- Profile.cpp - mpc profile ------------------------------------------===//
 //
-// Trains for some steps and writes down what each tensor held, as numbers that
-// the program itself makes (entry point `observe`):
+// Trains for some steps and writes statistics of each tensor, which the program
+// computes itself (entry point `observe`):
 //
 //   { "version": 1, "model": "mlp.onnx", "precision": "fp32", "steps": 20,
 //     "exponents": { "first": -44, "count": 64 },
@@ -11,12 +11,12 @@
 //       "largest": 3.5, "smallest": 1e-05, "exponents": [ 0, ... ],
 //       "sensitivity": { "bf16": 1e-08, "f16": 2e-10, "e4m3": 3e-06 } } } }
 //
-// Tensors stand in the order of the program under the name of their node, input
-// or state; of those that share one, all but the first have "#1", "#2" and so
-// on behind it. `exponents` counts elements by floor(log2(size)), from `first`
-// on; the ends take what lies beyond. A sensitivity is the mean over the steps
-// of the square of what rounding the tensor would change in the loss, to first
-// order; tensors without a gradient have none.
+// Tensors are in program order under the name of their node, input or state. If
+// several share a name, all but the first get the suffix "#1", "#2" and so on.
+// `exponents` is a histogram of floor(log2(magnitude)), starting at `first`;
+// the first and last bins include everything beyond. A sensitivity is the mean
+// over the steps of the square of the change of the loss, to first order, if
+// the tensor is rounded; tensors without a gradient have none.
 //
 //===----------------------------------------------------------------------===//
 
@@ -61,7 +61,7 @@ struct ProfileCommand {
   SessionSettings session;
 };
 
-/// What rows of one tensor come to over the steps.
+/// The statistics of one tensor, accumulated over the steps.
 class Tensor {
 public:
   explicit Tensor(const mpc_observation_info_t &info) : info(info) {}
@@ -118,11 +118,11 @@ private:
 
   double sums[kObservationWidth] = {};
   double largest = 0, smallest = 0;
-  /// By kProfiledFormats.
+  /// Indexed like kProfiledFormats.
   std::array<double, mpc::kProfiledFormats.size()> squares = {};
 };
 
-/// The tables that `observe` gives, and what they come to.
+/// Runs `observe` and accumulates its tables.
 class Profile {
 public:
   explicit Profile(const Program &program) : program(program) {
@@ -139,7 +139,7 @@ public:
     }
   }
 
-  /// Looks at a step on this batch, which changes nothing.
+  /// Adds the statistics of a step on this batch, without changing states.
   void observe(Session &session, const std::vector<mpc_tensor_t> &inputs) {
     std::vector<mpc_tensor_t> outputs;
     for (Table &table : tables) {
@@ -221,7 +221,7 @@ static int runProfile(const ProfileCommand &options) {
   Session session(program, settings);
   if (!options.checkpoint.empty())
     session.load(options.checkpoint);
-  // Behind a warm-up, which these steps may not leave.
+  // The schedule must be longer than its warm-up, even if there are few steps.
   setTotalSteps(session, program,
                 options.steps + std::strtoull(program.option("warmup").c_str(),
                                               nullptr, 10));

@@ -49,13 +49,13 @@ struct ReportCommand {
 // Where reports come from
 //===----------------------------------------------------------------------===//
 
-/// Neither a package nor a report.
+/// Whether a file is a model, neither a package nor a report.
 static bool isModelFile(const std::string &path) {
   std::string extension = std::filesystem::path(path).extension();
   return extension != ".mpc" && extension != ".json";
 }
 
-/// The report that `--json` printed.
+/// Reads a report that `--json` printed.
 static std::string readReport(const std::string &path) {
   mpc::runtime::Memory memory;
   check(mpc::runtime::read_file(mpc::runtime::system_files(), path, UINT64_MAX,
@@ -69,8 +69,9 @@ static bool isJson(const std::string &path) {
   return std::filesystem::path(path).extension() == ".json";
 }
 
-/// The report in a package or a file, or that of a model compiled without
-/// writing anything; of a device that has one of its own, that.
+/// The report in a package or a file, or of a model, which is compiled without
+/// writing a package. If the chosen device has its own report, returns that
+/// one.
 static std::string findReport(const std::string &path,
                               const ReportCommand &options) {
   if (isJson(path))
@@ -104,7 +105,8 @@ static Selection::Kind kindOf(const std::string &only) {
   return only == "casts" ? Selection::Casts : Selection::All;
 }
 
-/// What the user or the terminal says; of a file or a pipe nobody does.
+/// The width from COLUMNS or of the terminal; `otherwise` if neither is known,
+/// as for a file or a pipe.
 static size_t outputColumns(size_t otherwise) {
   constexpr size_t kMin = 60, kMax = 10000;
   size_t columns = 0;
@@ -122,7 +124,7 @@ static llvm::Error print(llvm::raw_ostream &os,
   Selection selection = options.selection;
   selection.kind = kindOf(options.only);
   selection.canChooseDevice = !isJson(options.path);
-  // Prose has a width of its own; lines that programs search do not.
+  // Prose is wrapped even in files; lines that programs search are not.
   size_t width = outputColumns(100), lines = outputColumns(10000);
   if (!options.explain.empty())
     return printExplanation(os, report, options.explain, selection, width);
@@ -143,7 +145,7 @@ static llvm::Error print(llvm::raw_ostream &os,
   return llvm::Error::success();
 }
 
-/// The other JSON that mpc writes.
+/// Throws if the file is a profile, the other JSON format that mpc writes.
 static void refuseProfile(const std::string &path) {
   if (!isJson(path))
     return;
@@ -168,7 +170,7 @@ static mpc::report::Report read(const std::string &path,
   for (const mpc::report::Device &device : report->devices)
     names.push_back(device.name);
   if (!options.device.empty() && !llvm::is_contained(names, options.device)) {
-    if (!isJson(path)) // Which holds one: the others stayed in the package.
+    if (!isJson(path)) // JSON holds only one report.
       llvm::append_range(names, report->otherDevices);
     throw Failure(
         Usage, "--device: '" + path + "' has no report for '" + options.device +
@@ -178,7 +180,7 @@ static mpc::report::Report read(const std::string &path,
   return std::move(*report);
 }
 
-/// Devices that both have reports of their own for, but for those shown first.
+/// Devices for which both have separate reports, except those shown first.
 static std::vector<std::string> sharedOthers(const mpc::report::Report &before,
                                              const mpc::report::Report &after) {
   std::vector<std::string> shared;
@@ -188,8 +190,8 @@ static std::vector<std::string> sharedOthers(const mpc::report::Report &before,
   return shared;
 }
 
-/// Returns 1 if the reports differ, as `diff` does: with one --device those of
-/// this, else of all that both have.
+/// Returns 1 if the reports differ, like `diff`: those of the given --device,
+/// otherwise those of all devices that both have.
 static int compare(const ReportCommand &options) {
   mpc::report::Report before = read(options.path, options),
                       after = read(options.other, options);
@@ -216,7 +218,7 @@ static int compare(const ReportCommand &options) {
 // Files
 //===----------------------------------------------------------------------===//
 
-/// Where a file made of the report goes.
+/// The place of an output file.
 static std::string findPlaceOf(const std::string &output,
                                const ReportCommand &options) {
   std::vector<InputFile> inputs = {{"what is reported on,", options.path}};
@@ -228,7 +230,7 @@ static std::string findPlaceOf(const std::string &output,
   return findPlace(output, inputs);
 }
 
-/// Returns how many nodes of the model have notes.
+/// Writes an annotated model; returns the number of nodes with annotations.
 static size_t annotate(const mpc::report::Report &report,
                        const ReportCommand &options, const std::string &place) {
   mpc::Annotations annotations;
@@ -241,7 +243,7 @@ static size_t annotate(const mpc::report::Report &report,
   return *nodes;
 }
 
-/// The report as a page, with what was measured if there is a profile.
+/// The report as an HTML page, with measurements if there is a profile.
 static std::string makePage(const mpc::report::Report &report,
                             const std::optional<mpc::Profile> &profile) {
   if (!profile)
@@ -268,15 +270,15 @@ static std::optional<mpc::Profile> readProfile(const std::string &path) {
   return std::move(*profile);
 }
 
-/// Writes the files that were asked for; where they go is settled before the
-/// model is compiled.
+/// Writes the requested files. Their places are checked before the model is
+/// compiled.
 static int write(const ReportCommand &options) {
   std::string page, model;
   if (!options.html.empty())
     page = findPlaceOf(options.html, options);
   if (!options.annotate.empty()) {
     model = findPlaceOf(options.annotate, options);
-    // Large models have a second file beside them.
+    // Large models have a second file next to them.
     std::string data = findPlaceOf(options.annotate + ".data", options);
     for (const std::string &place : {model, data})
       if (isSamePlace(place, page))
@@ -340,7 +342,8 @@ static int runReport(const ReportCommand &options) {
   return Ok;
 }
 
-/// What is shown instead of the summary, and what goes with what.
+/// Adds the options that show something other than the summary, and the options
+/// that go with them.
 static void addViews(CLI::App &report, ReportCommand &options) {
   CLI::Option *function =
       report

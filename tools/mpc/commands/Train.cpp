@@ -12,7 +12,8 @@
 
 using namespace mpc::tool;
 
-/// Any other scale was decided when the program was compiled.
+/// Throws unless the loss scale is dynamic; any other scale is fixed when the
+/// program is compiled.
 static void requireDynamicScale(const Program &program) {
   if (program.option("precision") != "fp16")
     throw Failure(Usage, "--loss-scale-init requires a package compiled with "
@@ -25,7 +26,7 @@ static void requireDynamicScale(const Program &program) {
                              scale);
 }
 
-/// Says what to compile where the data is for another loss.
+/// Reads the data. If it fits another loss, the error says how to compile.
 static std::unique_ptr<Dataset>
 readData(const Program &program, const char *entry, const std::string &path) {
   try {
@@ -63,7 +64,7 @@ static int runTrain(const TrainOptions &options) {
   if (!options.evalData.empty())
     evalData =
         std::make_unique<Dataset>(options.evalData, program.inputs("evaluate"));
-  // Whoever reads the log reads along.
+  // Flush each line, so that readers can follow the log.
   if (options.json)
     std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
   return Trainer(options, program, *data, evalData.get()).run();

@@ -1,4 +1,4 @@
-//===- CompareText.cpp - What mpc compare says ----------------------------===//
+//===- CompareText.cpp - Output of mpc compare ----------------------------===//
 
 #include "tools/mpc/compare/CompareText.h"
 #include "tools/mpc/base/Print.h"
@@ -26,7 +26,7 @@ static std::string percent(double share) {
   return format(share < 1e-4 ? "%.1e %%" : "%.3g %%", 100 * share);
 }
 
-/// The same, as what it is: "0.12 % off".
+/// The same with "off": "0.12 % off".
 static std::string off(double share) {
   return percent(share) + (std::isfinite(share) ? " off" : "");
 }
@@ -226,7 +226,7 @@ void CompareResult::print(const TensorChoice &chosen) const {
 // For programs
 //===----------------------------------------------------------------------===//
 
-/// Where the op stands among those that are shown.
+/// The position of the op among those that are shown.
 size_t CompareResult::placeOf(size_t op) const {
   size_t place = 0;
   while (worst[place].op != op)
@@ -278,7 +278,7 @@ nlohmann::ordered_json CompareResult::json(const std::string &model) const {
 }
 
 std::string CompareResult::page(const std::string &model) const {
-  // What is not finite is null.
+  // Numbers that are not finite become null.
   return report::comparePage(json(model).dump(
       -1, ' ', false, nlohmann::json::error_handler_t::replace));
 }

@@ -1,4 +1,4 @@
-//===- CompareText.h - What mpc compare says --------------------*- C++ -*-===//
+//===- CompareText.h - Output of mpc compare --------------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_COMPARE_COMPARETEXT_H
 #define MPC_TOOLS_MPC_COMPARE_COMPARETEXT_H
 
@@ -14,17 +14,17 @@
 
 namespace mpc::tool {
 
-/// What counts as holding, as shares.
+/// Maximum relative errors for the comparison to pass.
 struct CompareTolerances {
   double loss = 0.01;   ///< For each step of two independent runs.
-  double tensor = 0.25; ///< For each value of a step from the same states.
+  double tensor = 0.25; ///< For each value of a step from equal states.
 };
 
-/// `--tensors`: which ops are shown.
+/// `--tensors`: selects the ops that are shown.
 class TensorChoice {
 public:
-  /// "" leaves it open. Throws a Failure if `pattern` is no regular expression
-  /// or matches nothing.
+  /// "" selects nothing in particular. Throws a Failure if `pattern` is not a
+  /// regular expression or matches nothing.
   TensorChoice(const std::string &pattern, const Comparison &comparison);
 
   bool isOpen() const { return !regex; }
@@ -36,7 +36,7 @@ private:
   std::optional<llvm::Regex> regex;
 };
 
-/// A comparison that has run, in words, as JSON, and as a page.
+/// The result of a comparison, as text, JSON and an HTML page.
 class CompareResult {
 public:
   CompareResult(const Comparison &comparison, const std::string &precision,
@@ -48,16 +48,17 @@ public:
   }
   std::string verdict() const;
 
-  /// Losses, sizes of errors, and ops: those that are chosen, or the worst.
+  /// Prints losses, errors, and the selected ops, or the worst ones if none are
+  /// selected.
   void print(const TensorChoice &chosen) const;
 
   nlohmann::ordered_json json(const std::string &model) const;
 
-  /// One page that loads nothing.
+  /// A self-contained HTML page.
   std::string page(const std::string &model) const;
 
 private:
-  /// An error of an op, and when that was; steps count from 1.
+  /// An error of an op and the step where it occurred, counted from 1.
   struct Worst {
     size_t op;
     double error = 0, ofInputs = 0;
@@ -77,10 +78,10 @@ private:
   const Comparison &comparison;
   const std::string precision, against;
   const CompareTolerances tolerances;
-  std::vector<Worst> worst; ///< The largest of each op that is shown, in the
-                            ///< order of the program.
+  std::vector<Worst> worst; ///< The largest error of each op that both programs
+                            ///< show, in program order.
   std::optional<Worst> parting;
-  bool isDone = true; ///< The candidate made every step.
+  bool isDone = true; ///< The candidate completed every step.
   double lossError = 0;
   uint64_t lossStep = 1;
 };

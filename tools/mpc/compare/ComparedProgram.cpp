@@ -66,7 +66,7 @@ static size_t countOf(const std::vector<int64_t> &shape) {
   return count;
 }
 
-/// A tensor of a state, in memory of its own.
+/// A tensor that describes `state`, with data in a separate buffer.
 static mpc_tensor_t tensorOf(const ComparedProgram::State &state,
                              const std::string &name,
                              std::vector<char> &memory) {

@@ -15,9 +15,9 @@
 
 namespace mpc::tool {
 
-/// A training program that shows what each op of a step computes: one that is
-/// compiled, or the same model in f64, interpreted op by op. Methods throw a
-/// Failure.
+/// A training program that shows what each op of a step computes: either a
+/// compiled program, or the same model in f64, interpreted op by op. Methods
+/// throw a Failure on errors.
 class ComparedProgram {
 public:
   using Element = reference::Element;
@@ -30,8 +30,8 @@ public:
     bool isFloat() const {
       return dtype == MPC_DTYPE_F32 || dtype == MPC_DTYPE_F64;
     }
-    /// Copies of masters follow them, and constants that were rounded do not
-    /// change.
+    /// Whether the state is 16 bit. Such states are not copied: working copies
+    /// follow their masters, and rounded constants do not change.
     bool isRounded() const {
       return dtype == MPC_DTYPE_BF16 || dtype == MPC_DTYPE_F16;
     }
@@ -39,36 +39,36 @@ public:
 
   virtual ~ComparedProgram() = default;
 
-  /// By the names that checkpoints use.
+  /// Keyed by the names that checkpoints use.
   std::map<std::string, State> states;
-  /// What the entry point `probe` gives, by name, and how many numbers.
+  /// The outputs of the entry point `probe`: name and number of elements.
   std::vector<std::pair<std::string, size_t>> probes;
-  /// The numbers of each probe, from the last call of show().
+  /// The elements of each probe, from the last call of show().
   std::vector<std::vector<double>> values;
 
   virtual std::vector<Element> read(const std::string &state) const = 0;
   virtual void write(const std::string &state,
                      const std::vector<Element> &elements) = 0;
 
-  /// Runs one step that changes nothing, and fills `values`.
+  /// Runs one step without changing any state, and fills `values`.
   virtual void show(const std::vector<mpc_tensor_t> &inputs) = 0;
-  /// Updates the weights once. Returns false if that cannot be done, as loss,
-  /// gradients or weights are not finite.
+  /// Updates the weights once. Returns false if loss, gradients or weights are
+  /// not finite.
   virtual bool update(Dataset &data, const Batches &batches, double &loss,
                       double &gradNorm) = 0;
-  /// Says how many updates a schedule is made for, where the program does not.
+  /// Sets the length of the schedule, if the program was compiled without one.
   virtual void setTotalSteps(uint64_t steps) = 0;
 
-  /// Takes the states of `other` that both have in formats that hold the same
-  /// numbers; with `than` only those that `than` lacks.
+  /// Copies the states of `other` that both programs have in compatible types;
+  /// with `than`, only those that `than` lacks.
   void take(const ComparedProgram &other,
             const ComparedProgram *than = nullptr);
 
-  /// The numbers of a float state.
+  /// The elements of a float state.
   std::vector<double> numbers(const std::string &state) const;
 };
 
-/// A package in a session of its own.
+/// A compiled program, with its own session.
 class CompiledProgram : public ComparedProgram {
 public:
   CompiledProgram(const std::string &package, const SessionSettings &settings);
@@ -90,9 +90,9 @@ private:
   std::vector<mpc_tensor_t> tensors;
 };
 
-/// A model in f64, interpreted. `report` receives what is in its step. Its
-/// float states are rounded to f32 after each update, so that a compiled
-/// program can start from the very same.
+/// Makes a model that is interpreted in f64. `report` receives the report on
+/// its step. Its float states are rounded to f32 after each update, so that a
+/// compiled program can start from exactly the same states.
 std::unique_ptr<ComparedProgram> makeReference(CompileOptions options,
                                                std::string &report);
 

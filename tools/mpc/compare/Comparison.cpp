@@ -1,4 +1,4 @@
-//===- Comparison.cpp - Two programs of one model, step by step -----------===//
+//===- Comparison.cpp - Compare two programs step by step -----------------===//
 
 #include "tools/mpc/compare/Comparison.h"
 #include "compiler/Report/Model/Magnitudes.h"
@@ -42,7 +42,8 @@ Comparison::Comparison(const CompileOptions &candidateOptions,
     std::string report;
     reference = makeReference(referenceOptions, report);
     referenceReport = readReport(report);
-    // What the session settled: seeds, and weights as a package holds them.
+    // Take what the session determined: seeds, and weights as stored in the
+    // package.
     reference->take(*candidate);
   } else {
     const std::string other = scratch.path + "/reference.mpc";
@@ -59,8 +60,8 @@ Comparison::Comparison(const CompileOptions &candidateOptions,
 
 Comparison::~Comparison() = default;
 
-/// Outputs are called by the line of the op and the number of the result:
-/// "17.0".
+/// Pairs the probes of both programs. They are named after the line of the op
+/// in the report and the number of the result: "17.0".
 void Comparison::matchProbes() {
   auto placesOf = [](const ComparedProgram &program) {
     std::map<std::string, size_t> places;
@@ -87,8 +88,9 @@ void Comparison::matchProbes() {
     }
 }
 
-/// Errors of one step from the states of the reference; of fp16 with the loss
-/// scale that the candidate has come to.
+/// Errors of one step that starts from the states of the reference; states that
+/// the reference lacks, such as the loss scale of fp16, come from the
+/// candidate.
 std::vector<double> Comparison::probe(Dataset &data, const Batches &batches) {
   locked->take(*reference);
   locked->take(*candidate, reference.get());
@@ -129,7 +131,7 @@ void Comparison::run(const std::function<void(uint64_t)> &progress) {
     Batches batches = nextBatches(sampler, candidate->program);
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
     Step step = {kNone, kNone, 0, 0, {}};
-    // First, for its loss scale.
+    // Update the candidate first: probe() uses its loss scale.
     continues = candidate->update(data, batches, step.loss, step.gradNorm);
     step.errors = probe(data, batches);
     if (!reference->update(data, batches, step.trueLoss, step.trueGradNorm))

@@ -1,4 +1,4 @@
-//===- Comparison.h - Two programs of one model, step by step ---*- C++ -*-===//
+//===- Comparison.h - Compare two programs step by step ---------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_COMPARE_COMPARISON_H
 #define MPC_TOOLS_MPC_COMPARE_COMPARISON_H
 
@@ -14,10 +14,10 @@
 
 namespace mpc::tool {
 
-/// Trains a model in two ways at once, a candidate and the reference, from the
-/// same states on the same batches. Each goes its own way; beside that, before
-/// every step the candidate's program is given the states of the reference, and
-/// both show what they compute of one step.
+/// Trains a model in two ways at the same time, as candidate and as reference,
+/// from the same states on the same batches. The two runs are independent. In
+/// addition, for every step, a second session of the candidate's program gets
+/// the states of the reference, and both show what they compute in that step.
 class Comparison {
 public:
   struct Settings {
@@ -26,16 +26,17 @@ public:
     SessionSettings session;
   };
 
-  /// Compiles both.
+  /// Compiles both programs.
   Comparison(const CompileOptions &candidate, const CompileOptions &reference,
              const Settings &settings);
   ~Comparison();
 
-  /// `progress` is told how many steps are done. Ends early after a step that
-  /// the candidate cannot make; throws a Failure if the reference cannot.
+  /// Calls `progress` with the number of completed steps. Ends early after a
+  /// step that the candidate cannot complete; throws a Failure if the reference
+  /// cannot.
   void run(const std::function<void(uint64_t)> &progress);
 
-  /// How one step went; nan where it could not be made.
+  /// The results of one step; nan if it could not be completed.
   struct Step {
     double loss, gradNorm;
     double trueLoss, trueGradNorm; ///< Values of the reference.
@@ -43,8 +44,8 @@ public:
         errors; ///< Error of each of `ops`, from the same states.
   };
 
-  /// How far apart a parameter is in the end, as a share of the way that it
-  /// went in the reference.
+  /// The difference of a parameter between candidate and reference at the end,
+  /// relative to its change in the reference.
   struct Drift {
     std::string name;
     double error;
@@ -54,11 +55,11 @@ public:
     return candidateStep->ops[ops[number].right];
   }
 
-  /// Whether both show what it gives; updates do not.
+  /// Whether both programs show the op's results; ops of the update have none.
   bool isShown(size_t number) const { return shown[number]; }
 
   report::Report candidateReport, referenceReport;
-  std::vector<report::SharedOp> ops; ///< Left is the reference.
+  std::vector<report::SharedOp> ops; ///< `left` is the reference.
   std::vector<Step> steps;
   std::vector<Drift> drifts;
 
@@ -72,11 +73,12 @@ private:
   ScratchFolder scratch;
   StopOnSignal signals;
   const report::Function *candidateStep = nullptr, *referenceStep = nullptr;
-  /// The candidate on its way, the reference, and the candidate on the way of
+  /// The candidate's own run, and the candidate's program with the states of
   /// the reference.
   std::unique_ptr<CompiledProgram> candidate, locked;
   std::unique_ptr<ComparedProgram> reference;
-  /// A value that both show: what it is of, and among the outputs of each.
+  /// A value that both programs show: its op and result number, and its index
+  /// in the probes of each.
   struct Probe {
     size_t op, result, left, right;
   };

@@ -1,4 +1,4 @@
-//===- Elements.cpp - Numbers of tensors in memory ------------------------===//
+//===- Elements.cpp - Load and store tensor elements ----------------------===//
 
 #include "tools/mpc/compare/Elements.h"
 #include "tools/mpc/Command.h"
@@ -8,7 +8,7 @@
 using namespace mpc::tool;
 using mpc::reference::Element;
 
-/// Calls `use` with a number of the type, and with the member of an element
+/// Calls `use` with a value of the C++ type, and with the member of Element
 /// that holds it.
 template <typename Use> static void withType(mpc_dtype_t dtype, Use use) {
   switch (dtype) {

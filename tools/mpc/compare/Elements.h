@@ -1,4 +1,4 @@
-//===- Elements.h - Numbers of tensors in memory ----------------*- C++ -*-===//
+//===- Elements.h - Load and store tensor elements --------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_COMPARE_ELEMENTS_H
 #define MPC_TOOLS_MPC_COMPARE_ELEMENTS_H
 
@@ -10,12 +10,12 @@
 
 namespace mpc::tool {
 
-/// The `count` numbers at `bytes`. Throws a Failure for 16- and 8-bit floats,
-/// which the interpreter does not compute with.
+/// Loads the `count` elements at `bytes`. Throws a Failure for 16- and 8-bit
+/// floats, which the interpreter does not support.
 std::vector<reference::Element> loadElements(mpc_dtype_t dtype,
                                              const void *bytes, size_t count);
 
-/// Writes numbers of that type to `bytes`.
+/// Stores elements of this type to `bytes`.
 void storeElements(mpc_dtype_t dtype,
                    const std::vector<reference::Element> &elements,
                    void *bytes);

@@ -1,7 +1,7 @@
-//===- InterpretedProgram.cpp - What compiled programs are measured by ----===//
+//===- InterpretedProgram.cpp - The f64 reference of mpc compare ----------===//
 //
-// A model in f64, op by op: generated code by the interpreter of linalg,
-// kernels of the catalog by their references.
+// Runs a model in f64, op by op: generated code with the linalg interpreter,
+// catalog kernels with their reference implementations.
 //
 //===----------------------------------------------------------------------===//
 
@@ -31,7 +31,7 @@ static std::optional<mpc::kernels::KernelId> findKernel(llvm::StringRef name) {
   return std::nullopt;
 }
 
-/// The type in which kernels take a tensor of the interpreter.
+/// The kernel type for a tensor of the interpreter.
 static std::optional<mpc_dtype_t> dtypeOf(mlir::Type type) {
   if (type.isF64())
     return MPC_DTYPE_F64;
@@ -48,7 +48,7 @@ static std::optional<mpc_dtype_t> dtypeOf(mlir::Type type) {
   return std::nullopt;
 }
 
-/// Runs `op` by the naive version of its kernel.
+/// Runs `op` with the naive version of its kernel.
 static llvm::Error runReference(mpc::train::KernelOpInterface op,
                                 llvm::ArrayRef<const HostTensor *> operands,
                                 llvm::MutableArrayRef<HostTensor> results) {

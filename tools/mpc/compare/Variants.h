@@ -18,7 +18,7 @@
 
 namespace mpc::tool {
 
-/// A folder for packages, which goes away with the object.
+/// A temporary folder for packages, which the destructor removes.
 class ScratchFolder {
 public:
   ScratchFolder();
@@ -29,19 +29,20 @@ public:
   std::string path;
 };
 
-/// Compiles to the file `output`; throws a Failure if that fails, or after
-/// saying what is wrong with the model.
+/// Compiles to the file `output`. Throws a Failure if that fails; problems of
+/// the model are printed first.
 CompileResult compileTo(CompileOptions options, const std::string &output);
 
 /// Throws a Failure if there are not enough samples for a batch.
 void checkFillsBatch(const Dataset &data);
 
-/// The samples of the batches of one update of the weights.
+/// The samples of each batch of one update.
 using Batches = std::vector<std::vector<uint64_t>>;
 Batches nextBatches(Sampler &sampler, const Program &program);
 
-/// Updates the weights once; where fp16 skips it, again with the smaller scale.
-/// False if it cannot be done: loss, gradients or weights are not finite.
+/// Updates the weights once; if fp16 skips the update, tries again with the
+/// smaller loss scale. Returns false if loss, gradients or weights are not
+/// finite.
 bool update(Session &session, Dataset &data, const Batches &batches,
             mpc_step_info_t &info);
 

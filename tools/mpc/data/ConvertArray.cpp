@@ -1,4 +1,4 @@
-//===- ConvertArray.cpp - Arrays of another type than asked for -----------===//
+//===- ConvertArray.cpp - Convert arrays to another type ------------------===//
 
 #include "tools/mpc/data/ConvertArray.h"
 #include "tools/mpc/base/Text.h"
@@ -37,7 +37,7 @@ std::string mpc::tool::numpyName(mpc_dtype_t dtype) {
 }
 
 namespace {
-/// IEEE 754's 16 bits.
+/// The 16-bit float of IEEE 754.
 struct Half {
   uint16_t bits;
 };
@@ -53,8 +53,8 @@ static double valueOf(Half half) {
 
 template <typename T> static T valueOf(T value) { return value; }
 
-/// Calls `use` with an element of the type that NumPy calls `name`, if that is
-/// a number or a boolean.
+/// Calls `use` with a value of the type that NumPy calls `name`, if it is a
+/// numeric or boolean type.
 template <typename Use> static void withType(const std::string &name, Use use) {
   if (name == "float64")
     use(double());
@@ -102,12 +102,12 @@ bool mpc::tool::mayConvert(const std::string &from, mpc_dtype_t to) {
 }
 
 namespace {
-/// The integers that a type holds as they are.
+/// The range of integers that a type represents exactly.
 struct Limits {
   __int128 low, high;
 };
 
-/// Elements of one type on their way to another.
+/// Converts elements from one type to another.
 template <typename From, typename To> class Converter {
 public:
   Converter(mpc::npz::Array &array, Limits limits)
@@ -141,7 +141,8 @@ private:
     return false;
   }
 
-  /// Nobody knows here whether pixels are to be scaled.
+  /// A remark that integers are not scaled: the user must decide whether the
+  /// model expects scaled pixels.
   std::string remark() const {
     if (!std::is_integral_v<From> || !std::is_floating_point_v<To> ||
         high <= 1 || low > high)

@@ -1,4 +1,4 @@
-//===- ConvertArray.h - Arrays of another type than asked for ---*- C++ -*-===//
+//===- ConvertArray.h - Convert arrays to another type ----------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_DATA_CONVERTARRAY_H
 #define MPC_TOOLS_MPC_DATA_CONVERTARRAY_H
 
@@ -10,12 +10,13 @@
 
 namespace mpc::tool {
 
-/// NumPy's name of a type; "" if NumPy has none: bf16 and FP8.
+/// NumPy's name of a type; "" for bf16 and FP8, which NumPy does not have.
 std::string numpyName(mpc_dtype_t dtype);
 
-/// Whether arrays of a type are converted, as far as their values allow it:
-/// floats and integers to floats, integers to integers, booleans as 0 and 1.
-/// Never floats to integers, nor to f16, which has to be said in the file.
+/// Whether arrays of a type may be converted, if their values fit: floats and
+/// integers to floats, integers to integers, booleans as 0 and 1. Floats are
+/// never converted to integers, and nothing is converted to f16: the file must
+/// hold f16.
 bool mayConvert(const std::string &from, mpc_dtype_t to);
 
 /// Whether all elements are 0 or 1.
@@ -30,7 +31,7 @@ struct Conversion {
   std::string remark; ///< More for the note: "; values from 0 to 255 ...".
 };
 
-/// Converts the elements. Floats are rounded; integers must stay what they are.
+/// Converts the elements. Floats are rounded; integers must keep their values.
 Conversion convertArray(npz::Array &array, mpc_dtype_t to);
 
 } // namespace mpc::tool

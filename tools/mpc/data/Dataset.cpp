@@ -22,7 +22,7 @@ using namespace mpc::tool;
 // Binding
 //===----------------------------------------------------------------------===//
 
-/// Takes the array that `input` asks for out of `arrays`.
+/// Removes the array for `input` from `arrays` and returns it.
 static mpc::npz::Array takeArray(mpc::npz::Arrays &arrays,
                                  const Binding &input) {
   auto found = std::find_if(
@@ -33,8 +33,8 @@ static mpc::npz::Array takeArray(mpc::npz::Arrays &arrays,
   return array;
 }
 
-/// What classes are compared with is called 'labels', and what numbers are
-/// 'targets': people have the one and want the other. "" unless it is so.
+/// A suggestion if the data has 'labels' (for classes) but the loss needs
+/// 'targets' (for numbers), or the other way round; otherwise "".
 static std::string suggestOther(const std::vector<std::string> &names,
                                 const std::string &wanted) {
   if (wanted != "labels" && wanted != "targets")
@@ -48,12 +48,12 @@ static std::string suggestOther(const std::vector<std::string> &names,
          wanted + "' if it holds these";
 }
 
-/// Throws unless one of `names` is that of the input.
+/// Throws unless `names` contains the name of the input.
 static void requireName(const std::vector<std::string> &names,
                         const Binding &input, const std::string &path) {
   if (std::find(names.begin(), names.end(), input.name) != names.end())
     return;
-  // A message is for people: of many names some are enough.
+  // Limit the length of the message.
   constexpr size_t mostNamed = 16;
   std::vector<std::string> quoted;
   for (size_t i = 0; i < std::min(mostNamed, names.size()); ++i)
@@ -73,7 +73,7 @@ static void requireName(const std::vector<std::string> &names,
   throw Failure(Usage, message);
 }
 
-/// True if `shape` is that of the input but for the number of samples.
+/// True if `shape` is that of the input, except for the number of samples.
 static bool fits(const std::vector<int64_t> &shape, const Binding &input) {
   if (shape.size() != input.shape.size())
     return false;
@@ -93,8 +93,8 @@ static std::string expectedType(const Binding &input) {
   return text + "]";
 }
 
-/// What makes an array of this shape fit the input, where it is what people
-/// often have instead: "; .squeeze(-1) makes it so", or "".
+/// How to make an array of this shape fit the input, for common mistakes:
+/// "; .squeeze(-1) makes it so"; otherwise "".
 static std::string findRemedy(const std::vector<int64_t> &shape,
                               const Binding &input) {
   std::vector<int64_t> less = shape, more = shape;
@@ -109,7 +109,7 @@ static std::string findRemedy(const std::vector<int64_t> &shape,
     return "";
   if (shape.back() == 1)
     return "; .squeeze(-1) makes it so";
-  // One number for each class, where the number of the class is asked for.
+  // The array has a number for each class, but the input is a class number.
   return input.range && shape.back() == input.range->high
              ? "; if it is one-hot, .argmax(-1) converts it to class numbers"
              : "";
@@ -129,13 +129,13 @@ static void requireType(const mpc::npz::Array &array, const Binding &input,
                              wanted + "')");
 }
 
-/// What the array that a loss compares with may be called instead.
+/// The other name of the array that a loss compares with.
 static std::string otherName(const Binding &input) {
   return input.name == "labels" ? "targets" : "labels";
 }
 
-/// Whether what a loss compares with is there under the other name: of a shape
-/// that fits, and of a type that leaves no doubt that it is meant.
+/// Whether the file has the array that a loss compares with only under the
+/// other name, with a fitting shape and a type that may be converted.
 static bool isNamedOtherwise(const mpc::npz::Reader &reader,
                              const Binding &input) {
   if ((input.name != "labels" && input.name != "targets") ||
@@ -145,8 +145,8 @@ static bool isNamedOtherwise(const mpc::npz::Reader &reader,
   return fits(header.shape, input) && mayConvert(header.dtype, input.dtype);
 }
 
-/// Reads what the inputs ask for and nothing else, and that only where it fits:
-/// a file may hold, and claim, far more.
+/// Reads only the arrays that inputs need, after checking that they fit: a file
+/// may contain, or claim to contain, far more data.
 static mpc::npz::Arrays readArrays(const std::string &path,
                                    const std::vector<Binding> &inputs,
                                    std::vector<std::string> &notes) {
@@ -166,7 +166,7 @@ static mpc::npz::Arrays readArrays(const std::string &path,
       if (!isOther)
         continue;
       if (!isFloat(array) && input.name == "targets" && !isZeroOrOne(array))
-        requireName(reader.names(), input, path); // These may be classes.
+        requireName(reader.names(), input, path); // Reject: may be classes.
       notes.push_back(path + ": array '" + array.name + "' is taken for '" +
                       input.name + "'");
       array.name = input.name;
@@ -274,7 +274,7 @@ static int64_t integerAt(const mpc::npz::Array &array, mpc_dtype_t dtype,
   }
 }
 
-/// "labels[137]", "tokens[137,5]": as the user would ask NumPy for it.
+/// "labels[137]", "tokens[137,5]": the element in NumPy's syntax.
 static std::string nameOfElement(const mpc::npz::Array &array, uint64_t index) {
   std::string text = "]";
   for (size_t i = array.shape.size(); i-- > 0;) {
@@ -295,8 +295,8 @@ static std::string textOf(const Binding::Range &range) {
   return "lie in [" + low + ", " + high + ")";
 }
 
-/// Checks all values before training begins: a batch would name one by its
-/// place in the batch, and perhaps only after hours.
+/// Checks all values before training begins. The runtime would report an
+/// invalid value only by its position in a batch, and perhaps only after hours.
 void Dataset::checkValues(const Column &column) const {
   const npz::Array &array = column.array;
   Binding::Range range = {0, 2, std::nullopt};
@@ -333,7 +333,7 @@ void Dataset::checkValues(const Column &column) const {
 }
 
 void Dataset::prepareTensors() {
-  // A model without a batch dimension takes all its data at once.
+  // A model without a batch dimension takes all data at once.
   if (sampleArray.empty())
     samples = batch = 1;
   for (Column &column : columns) {
@@ -374,7 +374,7 @@ Dataset::gather(const std::vector<uint64_t> &indices) {
   return tensors;
 }
 
-/// Whether the loss ignores all that this column has for a sample.
+/// Whether the loss ignores all labels that this column has for a sample.
 bool Dataset::Column::ignores(uint64_t sample, uint64_t samples) const {
   if (!input.range || !input.range->ignored || input.batchDim < 0)
     return false;
@@ -410,8 +410,8 @@ Dataset::explainNoLabels(const std::vector<uint64_t> &indices) const {
   return "";
 }
 
-/// The first nan, or infinity, among `count` floats from `first` on;
-/// `first + count` if there is none.
+/// The position of the first nan (or infinity) among `count` floats starting at
+/// `first`; `first + count` if there is none.
 static uint64_t findValue(const mpc::npz::Array &array, mpc_dtype_t dtype,
                           bool infinite, uint64_t first, uint64_t count) {
   for (uint64_t i = first; i < first + count; ++i) {
@@ -425,7 +425,8 @@ static uint64_t findValue(const mpc::npz::Array &array, mpc_dtype_t dtype,
       std::memcpy(&wide, array.data.data() + i * sizeof(wide), sizeof(wide));
     else if (dtype == MPC_DTYPE_F16)
       std::memcpy(&half, array.data.data() + i * sizeof(half), sizeof(half));
-    // Behind the sign, nan comes after infinity.
+    // Without the sign bit, the bits of nans are greater than those of
+    // infinity.
     half &= 0x7fff;
     if (infinite ? std::isinf(single) || std::isinf(wide) || half == 0x7c00
                  : std::isnan(single) || std::isnan(wide) || half > 0x7c00)
@@ -434,7 +435,7 @@ static uint64_t findValue(const mpc::npz::Array &array, mpc_dtype_t dtype,
   return first + count;
 }
 
-/// "x[2,1] of data.npz" for the first nan, or infinity, of the samples.
+/// "x[2,1] of data.npz" for the first nan (or infinity) of the samples.
 std::string Dataset::findValue(const std::vector<uint64_t> &indices,
                                bool infinite) const {
   auto find = [&](const Column &column, uint64_t first, uint64_t count) {
@@ -472,14 +473,14 @@ Dataset::explainNonFinite(const std::vector<uint64_t> &indices) const {
 // Fingerprints
 //===----------------------------------------------------------------------===//
 
-/// A checksum of pieces all over the data: of small data of all of it.
+/// A checksum of pieces from all over the data, or of all data if it is small.
 static uint64_t sampleChecksum(const std::vector<char> &data) {
   constexpr size_t numPieces = 256, pieceBytes = 4096;
   if (data.size() <= numPieces * pieceBytes)
     return mpc::runtime::checksum(data.data(), data.size());
   std::vector<char> pieces;
   for (size_t i = 0; i < numPieces; ++i) {
-    // The first piece is the beginning, the last one the end.
+    // The first piece is at the beginning, the last one at the end.
     size_t first = static_cast<unsigned __int128>(data.size() - pieceBytes) *
                    i / (numPieces - 1);
     pieces.insert(pieces.end(), data.begin() + first,
@@ -488,7 +489,8 @@ static uint64_t sampleChecksum(const std::vector<char> &data) {
   return mpc::runtime::checksum(pieces.data(), pieces.size());
 }
 
-/// Lines by the names they begin with: "images<tab>f32[1500,1,8,8] 0123...".
+/// Lines, keyed by the names at their beginning: "images<tab>f32[1500,1,8,8]
+/// 0123...".
 static std::map<std::string, std::string> linesOf(const std::string &text) {
   std::map<std::string, std::string> lines;
   std::istringstream stream(text);

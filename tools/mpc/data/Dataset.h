@@ -11,15 +11,15 @@
 
 namespace mpc::tool {
 
-/// Samples for one entry point. Arrays go by the names of its inputs; arrays
-/// that no input asks for are ignored.
+/// Samples for one entry point. Arrays are matched with its inputs by name;
+/// arrays that match no input are ignored.
 class Dataset {
 public:
   /// Reads `path` and binds its arrays; throws a Failure that names the array
-  /// and what is wrong. What is converted on the way is told on stderr.
+  /// and what is wrong. Notes conversions on stderr.
   Dataset(const std::string &path, const std::vector<Binding> &inputs);
 
-  /// The same for arrays in memory; `notes` receives what was converted.
+  /// The same for arrays in memory; `notes` receives notes on conversions.
   Dataset(const std::string &path, npz::Arrays arrays,
           const std::vector<Binding> &inputs, std::vector<std::string> &notes);
 
@@ -34,33 +34,34 @@ public:
   /// numSamples(); the rest of the batch repeats the last of them.
   const std::vector<mpc_tensor_t> &gather(const std::vector<uint64_t> &indices);
 
-  /// That the loss ignores the labels of all these samples, "" if not.
+  /// A message if the loss ignores the labels of all these samples; otherwise
+  /// "".
   std::string explainNoLabels(const std::vector<uint64_t> &indices) const;
 
   /// "in the data x[2,1] of data.npz is nan: ...": the first nan of these
-  /// samples, or else their first infinity, which can be meant, as in masks; ""
-  /// if there is neither.
+  /// samples, or otherwise their first infinity, which may be intended, as in
+  /// masks; "" if there is neither.
   std::string explainNonFinite(const std::vector<uint64_t> &indices) const;
 
-  /// Names, types, shapes and samples of the content of all arrays, by which
-  /// other data can be told: a line for each.
+  /// A line for each array with its name, type, shape and a checksum of parts
+  /// of its contents. Different data can be recognized by it.
   std::string fingerprint() const;
 
-  /// "'x'": the arrays that were others when fingerprint() gave `before`, and
-  /// those that were there or were not.
+  /// The names ("'x'") of arrays that have changed since fingerprint() returned
+  /// `before`, or have been added or removed.
   std::vector<std::string> differencesFrom(const std::string &before) const;
 
   const std::string path;
 
 private:
-  /// One input and the array behind it. Seen as [outer, samples, inner]: a
-  /// batch takes some of the samples.
+  /// An input and its array, viewed as [outer, samples, inner]. A batch takes
+  /// some of the samples.
   struct Column {
     Binding input;
     npz::Array array;
     uint64_t outer = 1, innerBytes = 0;
     bool ignores(uint64_t sample, uint64_t samples) const;
-    std::vector<char> buffer; ///< One batch; unused if the input has none.
+    std::vector<char> buffer; ///< One batch; unused without a batch dimension.
   };
 
   void bind(npz::Arrays &arrays, const Binding &input,
@@ -73,9 +74,9 @@ private:
 
   std::vector<Column> columns;
   std::vector<mpc_tensor_t> tensors;
-  std::string sampleArray; ///< Which array `samples` was counted in.
+  std::string sampleArray; ///< The array that determined `samples`.
   uint64_t samples = 0, batch = 0;
-  mutable std::string print; ///< The fingerprint, made once.
+  mutable std::string print; ///< The cached fingerprint.
 };
 
 } // namespace mpc::tool

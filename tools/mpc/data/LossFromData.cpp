@@ -1,4 +1,4 @@
-//===- LossFromData.cpp - The loss that a data set suggests ---------------===//
+//===- LossFromData.cpp - Choose a loss from a data set -------------------===//
 
 #include "tools/mpc/data/LossFromData.h"
 #include "tools/mpc/base/Text.h"
@@ -35,8 +35,8 @@ static std::vector<int64_t> ofSample(const std::vector<int64_t> &shape) {
   return {shape.begin() + !shape.empty(), shape.end()};
 }
 
-/// Whether every sample has one 1 along the last axis, and 0 elsewhere.
-/// `array` holds nothing else.
+/// Whether every sample has exactly one 1 along the last axis. All elements of
+/// `array` must be 0 or 1.
 static bool isOneHot(const mpc::npz::Array &array) {
   if (array.shape.size() < 2 || array.shape.back() < 2)
     return false;
@@ -52,15 +52,15 @@ static bool isOneHot(const mpc::npz::Array &array) {
   return true;
 }
 
-/// A shape without dimensions of one element.
+/// A shape without its dimensions of size 1.
 static std::vector<int64_t> squeezed(std::vector<int64_t> shape) {
   shape.erase(std::remove(shape.begin(), shape.end(), 1), shape.end());
   return shape;
 }
 
-/// Whether samples of one shape have the form of another. One number for each
-/// may stand in a column, or not; with `reshapes` all dimensions of one element
-/// may be missing.
+/// Whether samples of shape `array` fit samples of shape `wanted`. A single
+/// number per sample may have a dimension of size 1 or not; with `reshapes`,
+/// all dimensions of size 1 may be missing.
 static bool fits(const std::vector<int64_t> &array,
                  const std::vector<int64_t> &wanted, bool reshapes) {
   bool isColumn =
@@ -69,7 +69,7 @@ static bool fits(const std::vector<int64_t> &array,
          (reshapes && squeezed(ofSample(array)) == squeezed(ofSample(wanted)));
 }
 
-/// ".reshape(-1, 4, 5)", to samples of this shape; "" if they have it.
+/// ".reshape(-1, 4, 5)" for samples of the wanted shape; "" if they have it.
 static std::string reshapeTo(const std::vector<int64_t> &wanted,
                              const std::vector<int64_t> &array) {
   if (ofSample(array) == ofSample(wanted) &&
@@ -81,13 +81,13 @@ static std::string reshapeTo(const std::vector<int64_t> &wanted,
   return text + ")";
 }
 
-/// An output without one of its dimensions.
+/// The shape without one of its dimensions.
 static std::vector<int64_t> without(std::vector<int64_t> shape, size_t axis) {
   shape.erase(shape.begin() + static_cast<int64_t>(axis));
   return shape;
 }
 
-/// The axes of an output that integers of this shape count along.
+/// The axes of an output that may be class axes for labels of this shape.
 static std::vector<size_t> findAxes(const std::vector<int64_t> &labels,
                                     const std::vector<int64_t> &output,
                                     bool reshapes) {
@@ -98,7 +98,7 @@ static std::vector<size_t> findAxes(const std::vector<int64_t> &labels,
   return axes;
 }
 
-/// The loss for an array that has a number for each of the output.
+/// Sets the loss for an array with a number for each element of the output.
 static void compareNumbers(const mpc::npz::Array &array,
                            const OutputShape &output, DataLoss &loss) {
   bool isBinary = isZeroOrOne(array);
@@ -112,12 +112,12 @@ static void compareNumbers(const mpc::npz::Array &array,
       areOneHot ? ".argmax(-1)" : reshapeTo(output.shape, array.shape);
 }
 
-/// The loss for an array against one output; with `reshapes` also if one of
-/// them has dimensions of one element that the other lacks.
+/// The loss for an array and an output; with `reshapes`, also if one of them
+/// has dimensions of size 1 that the other lacks.
 static std::optional<DataLoss> match(const mpc::npz::Array &array,
                                      const OutputShape &output, bool reshapes) {
   if (output.shape.empty() || array.shape.empty())
-    return std::nullopt; // Nothing counts samples.
+    return std::nullopt; // There is no batch dimension.
   DataLoss loss;
   loss.output = output.name;
   loss.array = array.name;
@@ -131,7 +131,7 @@ static std::optional<DataLoss> match(const mpc::npz::Array &array,
   if (isFloat(array) || axes.empty())
     return std::nullopt;
   loss.kind = kCrossEntropy;
-  // If there are several, the compiler takes one.
+  // If there are several, the compiler chooses one.
   if (output.shape.size() > 2 && axes.size() == 1)
     loss.labelAxis = static_cast<int64_t>(axes[0]);
   loss.why += "are classes";
@@ -139,7 +139,7 @@ static std::optional<DataLoss> match(const mpc::npz::Array &array,
   return loss;
 }
 
-/// The one loss for an array and an output; none if there is none, or several.
+/// The only loss for an array and an output; none if there are several.
 static std::optional<DataLoss>
 findOnlyLoss(const std::vector<mpc::npz::Array> &arrays,
              const std::vector<OutputShape> &outputs, bool reshapes) {
@@ -158,12 +158,12 @@ mpc::tool::findLossFor(const npz::Reader &data,
   for (const char *name : {"labels", "targets"})
     if (data.has(name))
       arrays.push_back(data.read(name));
-  // What fits as it is comes first.
+  // Prefer an exact fit.
   std::optional<DataLoss> exact = findOnlyLoss(arrays, outputs, false);
   return exact ? exact : findOnlyLoss(arrays, outputs, true);
 }
 
-/// What was compiled, as a command is told of it.
+/// The path of the model that was compiled, for a command line.
 static std::string modelOf(const Program &program) {
   std::string model = program.option("model_path");
   if (model.empty())
@@ -176,7 +176,8 @@ static std::string modelOf(const Program &program) {
 std::string mpc::tool::adviseLoss(const Program &program,
                                   const std::string &data,
                                   const std::string &message) {
-  // "mse of output 'y' against input 'targets'"; others are the model's own.
+  // "mse of output 'y' against input 'targets'"; other texts mean that the loss
+  // is part of the model.
   std::string loss = program.option("loss");
   if (loss.find("' against input '") == std::string::npos)
     return "";
@@ -199,6 +200,6 @@ std::string mpc::tool::adviseLoss(const Program &program,
     return "; " + better->why + remedy + "; for these run: mpc compile " +
            modelOf(program) + " " + better->options() + " -o " + program.path;
   } catch (const std::exception &) {
-    return ""; // What is wrong with the file has been found before.
+    return ""; // Problems of the file have already been reported.
   }
 }

@@ -1,4 +1,4 @@
-//===- Predictions.cpp - Outputs of batches, put together -----------------===//
+//===- Predictions.cpp - Collect the outputs of batches -------------------===//
 
 #include "tools/mpc/data/Predictions.h"
 #include "tools/mpc/base/Memory.h"
@@ -29,7 +29,8 @@ Predictions::Predictions(const std::vector<Binding> &outputs, uint64_t batch,
         column.innerBytes *= output.shape[i];
     }
     if (output.batchDim >= 0) {
-      // A model may join samples and positions: then each has several rows.
+      // A model may merge samples and positions; a sample then has several
+      // rows.
       column.rows = output.shape[output.batchDim] / batch;
       if (column.rows * batch != uint64_t(output.shape[output.batchDim]))
         throw Failure(Damaged, "output '" + output.name +
@@ -42,7 +43,7 @@ Predictions::Predictions(const std::vector<Binding> &outputs, uint64_t batch,
                "the output '" + output.name + "'");
     columns.push_back(std::move(column));
   }
-  // Only now: the columns do not move any more.
+  // Only now, because `columns` must not reallocate any more.
   for (Column &column : columns)
     batchTensors.push_back({sizeof(mpc_tensor_t),
                             column.output.dtype,
@@ -66,8 +67,8 @@ void Predictions::store(uint64_t first, uint64_t count) {
   }
 }
 
-/// NumPy has no bf16; a number of it is the upper half of the f32 number of the
-/// same value.
+/// Converts bf16 to f32, because NumPy has no bf16. A bf16 number is the upper
+/// half of the f32 number of the same value.
 static std::vector<char> widenBf16(const std::vector<char> &from) {
   std::vector<char> to(2 * from.size());
   for (size_t i = 0; i < from.size(); i += 2)

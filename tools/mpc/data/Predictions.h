@@ -1,4 +1,4 @@
-//===- Predictions.h - Outputs of batches, put together ---------*- C++ -*-===//
+//===- Predictions.h - Collect the outputs of batches -----------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_DATA_PREDICTIONS_H
 #define MPC_TOOLS_MPC_DATA_PREDICTIONS_H
 
@@ -9,18 +9,19 @@
 
 namespace mpc::tool {
 
-/// Collects what an entry point gives for each batch into one array per output.
+/// Collects the outputs of an entry point for all batches into one array per
+/// output.
 class Predictions {
 public:
-  /// Throws a Failure if an output has no dimension for samples and there is
-  /// more than one batch, so that it would be several.
+  /// Throws a Failure if there is more than one batch and an output has no
+  /// batch dimension, so that its results could not be joined.
   Predictions(const std::vector<Binding> &outputs, uint64_t batch,
               uint64_t samples);
 
-  /// Where the next batch goes: one tensor per output.
+  /// The tensors for the outputs of the next batch, one per output.
   const std::vector<mpc_tensor_t> &tensors() const { return batchTensors; }
 
-  /// Keeps the first `count` samples of the batch as those from `first` on.
+  /// Stores the first `count` samples of the batch at position `first`.
   void store(uint64_t first, uint64_t count);
 
   /// The arrays, named like the outputs. bf16 outputs become float32, since
@@ -31,7 +32,7 @@ private:
   struct Column {
     Binding output;
     uint64_t outer = 1, innerBytes = 0; ///< Around the samples, as in Dataset.
-    uint64_t rows = 1;                  ///< Rows of each sample.
+    uint64_t rows = 1;                  ///< Rows per sample.
     std::vector<char> batch, all;
   };
 

@@ -1,4 +1,4 @@
-//===- Checks.h - What values options take ----------------------*- C++ -*-===//
+//===- Checks.h - Validators of options -------------------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_OPTIONS_CHECKS_H
 #define MPC_TOOLS_MPC_OPTIONS_CHECKS_H
 
@@ -12,7 +12,7 @@
 
 namespace mpc::tool {
 
-/// The check of a flag, described by the words that it takes: "low|fp32".
+/// The validator of an option, described by the words it accepts: "low|fp32".
 inline CLI::Validator asValidator(OptionCheck check) {
   std::string words;
   for (const std::string &word : check.words)

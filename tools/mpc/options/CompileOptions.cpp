@@ -1,4 +1,4 @@
-//===- CompileOptions.cpp - Options of the commands that compile ----------===//
+//===- CompileOptions.cpp - Options of commands that compile --------------===//
 
 #include "tools/mpc/options/CompileOptions.h"
 #include "tools/mpc/Command.h"
@@ -30,7 +30,7 @@ static constexpr const char *kOwnGroup = "Options";
 // Flags
 //===----------------------------------------------------------------------===//
 
-/// Both numbers of group Optimizer in one flag.
+/// Adds --betas, one option for both numbers.
 static CLI::Option *addBetas(CLI::App &command,
                              std::optional<std::pair<double, double>> &betas) {
   return command
@@ -41,7 +41,7 @@ static CLI::Option *addBetas(CLI::App &command,
       ->delimiter(',');
 }
 
-/// The flag of a row, for the values of a field.
+/// Adds the option of a row, which sets `field`.
 template <typename T>
 static CLI::Option *addFlag(CLI::App &command, const OptionRow &row, T &field) {
   const std::string name = std::string("--") + row.name;
@@ -73,7 +73,8 @@ void CompileArguments::addRow(CLI::App &command, const OptionRow &row,
     return;
   CLI::Option *option;
   if (row.id == OptionId::targets)
-    // Not check(): the list comes back with every name written out.
+    // transform(), not check(): TargetList rewrites "cuda" with its
+    // architecture.
     option = command.add_option("--target", target, row.help)
                  ->transform(TargetList());
   else if (row.id == OptionId::policy)
@@ -106,7 +107,7 @@ void CompileArguments::addTo(CLI::App &command) {
 }
 
 namespace {
-/// Help without the options that mpc compile has as well.
+/// Help without the options shared with mpc compile.
 class OwnHelp : public HelpFormatter {
 public:
   std::string
@@ -156,8 +157,8 @@ bool CompileArguments::isGiven(const char *name) const {
   });
 }
 
-/// The rules of --policy, unless an option overrides them, and always the
-/// precision.
+/// The policy of --policy without what other options override, and with the
+/// resulting precision.
 PrecisionPolicy CompileArguments::filePolicy() const {
   PrecisionPolicy policy;
   if (!policyFile.empty())

@@ -1,4 +1,4 @@
-//===- CompileOptions.h - Options of the commands that compile --*- C++ -*-===//
+//===- CompileOptions.h - Options of commands that compile ------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_OPTIONS_COMPILEOPTIONS_H
 #define MPC_TOOLS_MPC_OPTIONS_COMPILEOPTIONS_H
 
@@ -18,35 +18,37 @@ class Option;
 
 namespace mpc::tool {
 
-/// What `mpc compile` and `mpc report` ask for, as the command line has it.
+/// The compile options of `mpc compile`, `mpc report` and similar commands, as
+/// given on the command line.
 class CompileArguments {
 public:
-  /// Adds the options that decide how a model is compiled.
+  /// Adds the options that determine how a model is compiled.
   void addTo(CLI::App &command);
 
-  /// The same, after all others, to a command whose help does not tell them
-  /// again.
+  /// The same for a command whose help does not repeat them. Call it after all
+  /// other options have been added.
   void addHiddenTo(CLI::App &command);
 
-  /// Lets --profile be about what a command shows, too: its help tells it, and
-  /// it means something to every precision. To be called behind the others.
+  /// Lets --profile also choose what a command shows: its help describes the
+  /// option, which is allowed with every precision. Call it last.
   void showProfile(CLI::App &command, const std::string &help);
 
-  /// The file of --profile, "" if none is given.
+  /// The file given to --profile, or "".
   const std::string &profile() const { return options.profileFile; }
 
-  /// Only those about the model, not how it is computed or for what.
+  /// Adds only the options that describe the model and its loss.
   void addModelTo(CLI::App &command);
 
-  /// The options for the compiler; throws a Failure if they contradict each
-  /// other.
+  /// Converts the arguments to options for the compiler; throws a Failure if
+  /// they contradict each other.
   CompileOptions toOptions(const std::string &model) const;
 
-  /// The policy that the options amount to: that of --policy, then the others.
+  /// The resulting precision policy: the rules of --policy, then those of other
+  /// options.
   PrecisionPolicy policy() const;
 
-  /// The first on the command line of these options, but not a profile that is
-  /// shown; "" if there is none.
+  /// The name of the first of these options that was given, except a shown
+  /// profile; "" if there is none.
   std::string firstGiven() const;
 
 private:
@@ -56,7 +58,7 @@ private:
   bool isGiven(const char *name) const;
 
   CompileOptions options;
-  // What flags take in another form than the library.
+  // Values whose form on the command line differs from that in the library.
   std::string policyFile;
   std::string target = "cpu";
   std::optional<std::pair<double, double>> betas;
@@ -64,12 +66,12 @@ private:
   std::vector<const CLI::Option *> added;
 };
 
-/// Prints lines about a model on stderr.
+/// Prints diagnostics about a model to stderr.
 void printDiagnostics(const std::string &diagnostics);
 
-/// Prints what a compilation has to say on stderr: what was decided for the
-/// user, then what is wrong with the model. Throws a Failure if something else
-/// is wrong.
+/// Prints the messages of a compilation to stderr: notes on decisions and
+/// defaults, then diagnostics about the model. Throws a Failure if the result
+/// has an error.
 void printMessages(const CompileResult &result);
 
 } // namespace mpc::tool

@@ -43,7 +43,7 @@ static std::vector<std::string> namesOfSubs(const CLI::App &command) {
   return names;
 }
 
-/// In single quotes of a shell.
+/// Quotes text with single quotes for a shell.
 static std::string quote(const std::string &text) {
   std::string quoted = "'";
   for (char c : text)
@@ -124,7 +124,7 @@ complete -F _mpc mpc
 // Zsh
 //===----------------------------------------------------------------------===//
 
-/// Text between brackets and colons of _arguments.
+/// Escapes text between brackets and colons of _arguments.
 static std::string escapeZsh(const std::string &text) {
   std::string escaped;
   for (char c : text) {

@@ -1,7 +1,8 @@
-//===- ConfigFile.cpp - Options of a command in a file --------------------===//
+//===- ConfigFile.cpp - Options from a configuration file -----------------===//
 //
-// Values become arguments, so that one parser checks both. CLI11 has a reader
-// of its own, which neither unescapes strings (2.1) nor knows subcommands.
+// Values of the file become command-line arguments, so that one parser checks
+// both. CLI11's own reader neither unescapes strings (2.1) nor supports
+// subcommands.
 //
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +27,7 @@ static constexpr const char *kPrint = "--print-config";
 static constexpr size_t kMaxBytes = 1 << 20;
 
 void mpc::tool::addConfigTo(CLI::App &command) {
-  // Where rare options are hidden these are, too.
+  // If the command hides rare options, hide these as well.
   bool hasRare = command.get_help_all_ptr() != nullptr;
   std::string group =
       hasRare ? std::string(kRareGroup) + "the command line" : "Options";
@@ -45,8 +46,7 @@ void mpc::tool::addConfigTo(CLI::App &command) {
 
 namespace {
 
-/// The arguments behind the names of commands, as far as they have to be known
-/// before they are parsed.
+/// What must be known about the arguments before they are parsed.
 class Given {
 public:
   Given(CLI::App &app, const std::vector<std::string> &arguments)
@@ -101,7 +101,7 @@ private:
       config = value;
   }
 
-  /// "--output", or "-o" of "-oFILE".
+  /// Finds "--output", or "-o" in "-oFILE".
   const CLI::Option *find(const std::string &text) const {
     return command->get_option_no_throw(text[1] == '-' ? text
                                                        : text.substr(0, 2));
@@ -114,7 +114,7 @@ private:
 // Files
 //===----------------------------------------------------------------------===//
 
-/// One file, for one command. Every fault has its line.
+/// Reads a file for one command. Every error names its line.
 class ConfigReader {
 public:
   ConfigReader(const std::string &path, const Given &given, Origins &origins)
@@ -122,7 +122,7 @@ public:
 
   std::vector<std::string> read() {
     toml::table table = parse();
-    // The table of the command counts more than what is for all.
+    // The table of the command overrides values for all commands.
     for (const auto &[key, node] : table)
       if (node.is_table())
         takeCommand(std::string(key.str()), *node.as_table());
@@ -161,7 +161,7 @@ private:
         takeOption(std::string(key.str()), node);
   }
 
-  /// The table of this command, or that of another.
+  /// Handles a table of this command or of another.
   void takeCommand(const std::string &name, const toml::table &table) {
     const CLI::App *root = given.command;
     while (root->get_parent())
@@ -175,7 +175,7 @@ private:
       takeOptions(table);
   }
 
-  /// "checkpoint" of "mpc checkpoint list".
+  /// "checkpoint" for "mpc checkpoint list".
   std::string nameOfCommand() const {
     const CLI::App *command = given.command;
     while (command->get_parent() && command->get_parent()->get_parent())
@@ -220,7 +220,7 @@ private:
                  const toml::node &node,
                  const std::vector<std::string> &values) {
     const std::string flag = "--" + name;
-    // A switch, which may take a word: --resume=force.
+    // A switch, which may also take a word: --resume=force.
     if (option.get_items_expected_max() == 0 && node.is_boolean()) {
       if (values.front() == "true")
         arguments.push_back(flag);
@@ -280,7 +280,7 @@ mpc::tool::withConfig(CLI::App &app, std::vector<std::string> arguments,
     return arguments;
   std::vector<std::string> added =
       ConfigReader(given.config, given, origins).read();
-  // Before what may stand behind a "--".
+  // Insert them before "--" and the arguments after it.
   auto end = std::find(arguments.begin(), arguments.end(), "--");
   arguments.insert(end, added.begin(), added.end());
   return arguments;
@@ -290,7 +290,7 @@ mpc::tool::withConfig(CLI::App &app, std::vector<std::string> arguments,
 // Printing
 //===----------------------------------------------------------------------===//
 
-/// A value as TOML has it.
+/// Formats a value as TOML.
 static std::string tomlValue(const std::string &text) {
   static const std::string digits = "0123456789";
   double number;
@@ -321,7 +321,7 @@ static std::string tomlValues(const std::vector<std::string> &texts) {
   return "[" + list + "]";
 }
 
-/// Values of rows that nobody gave, as comments.
+/// Prints the defaults of options that were not given, as comments.
 static void sayDefaults(const CLI::App &command) {
   mpc::CompileOptions defaults;
   visitOptions(defaults, [&](mpc::OptionId id, const auto &field) {

@@ -1,14 +1,14 @@
-//===- ConfigFile.h - Options of a command in a file ------------*- C++ -*-===//
+//===- ConfigFile.h - Options from a configuration file ---------*- C++ -*-===//
 //
-// What `--config FILE` reads and `--print-config` writes, TOML:
+// The format that `--config FILE` reads and `--print-config` writes is TOML:
 //
 //   lr = 0.01                     # for every command
 //   [compile]
-//   precision = "bf16"            # for mpc compile alone
+//   precision = "bf16"            # only for mpc compile
 //   freeze = ["^embed", "norm"]
 //
-// Keys are the names of options, and of arguments in lower case ("package",
-// "model"). The command line overrules the file.
+// Keys are names of options, and names of arguments in lower case ("package",
+// "model"). The command line overrides the file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TOOLS_MPC_OPTIONS_CONFIGFILE_H
@@ -25,16 +25,16 @@ namespace mpc::tool {
 /// Adds --config and --print-config to a command.
 void addConfigTo(CLI::App &command);
 
-/// Where options have their values from, by name: "run.toml:3".
+/// Where the values of options come from, by name: "run.toml:3".
 using Origins = std::map<std::string, std::string>;
 
-/// The arguments of a process with those that the file of --config adds. Throws
-/// a Failure that names file and line.
+/// The arguments of a process together with those from the file of --config.
+/// Throws a Failure that names file and line.
 std::vector<std::string>
 withConfig(CLI::App &app, std::vector<std::string> arguments, Origins &origins);
 
-/// If --print-config was given to the command: what it was told, and by whom.
-/// A file of this text says the same again.
+/// If --print-config was given, prints the values of all options and where they
+/// come from, and returns true. The text is a valid file for --config.
 bool printsConfig(const CLI::App &command, const Origins &origins);
 
 } // namespace mpc::tool

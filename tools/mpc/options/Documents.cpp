@@ -32,7 +32,7 @@ std::vector<const CLI::App *> mpc::tool::allCommands(const CLI::App &app) {
 
 std::vector<std::string> mpc::tool::wordsOf(const CLI::Option &option) {
   std::vector<std::string> words;
-  // "TEXT:low|fp32", as asValidator describes a check.
+  // asValidator describes a check as "TEXT:low|fp32".
   std::string type = option.get_type_name();
   size_t colon = type.find(':');
   std::istringstream list(colon == std::string::npos ? ""
@@ -46,7 +46,7 @@ std::vector<std::string> mpc::tool::wordsOf(const CLI::Option &option) {
 // Manual pages
 //===----------------------------------------------------------------------===//
 
-/// Text that troff takes as it is: no requests, no escapes, real hyphens.
+/// Escapes text for troff: no requests, no escapes, real hyphens.
 static std::string escape(const std::string &text) {
   std::string escaped;
   for (char c : text) {
@@ -172,7 +172,7 @@ std::string mpc::tool::manualPage(const CLI::App &command) {
 // Table
 //===----------------------------------------------------------------------===//
 
-/// Text in a cell.
+/// Escapes text for a cell of a Markdown table.
 static std::string cell(const std::string &text) {
   std::string escaped;
   for (char c : text) {

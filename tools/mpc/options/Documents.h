@@ -1,7 +1,7 @@
 //===- Documents.h - Manual pages and completions ---------------*- C++ -*-===//
 //
-// Made of the commands as CLI11 has them, when mpc is built: what --help says
-// cannot differ from them.
+// Generated from CLI11's description of the commands when mpc is built, so they
+// always agree with --help.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TOOLS_MPC_OPTIONS_DOCUMENTS_H
@@ -16,15 +16,13 @@
 namespace mpc::tool {
 
 /// Writes man pages of all commands, completions for bash, zsh and fish, and
-/// both tables of options below `folder`, where an installation has them below
-/// share/.
+/// the table of options to `folder`, laid out like share/ of an installation.
 void writeDocuments(const CLI::App &app, const std::string &folder);
 
 /// The manual page of a command, in troff.
 std::string manualPage(const CLI::App &command);
 
-/// A table of the options of a compilation and of environment variables, in
-/// Markdown.
+/// Markdown tables of compile options and environment variables.
 std::string optionTable();
 
 /// All options of all commands as bindings to other languages name them. Each
@@ -45,13 +43,13 @@ std::string bashCompletion(const CLI::App &app);
 std::string zshCompletion(const CLI::App &app);
 std::string fishCompletion(const CLI::App &app);
 
-/// "mpc-checkpoint-list": the name of the page of a command.
+/// The name of a command's manual page: "mpc-checkpoint-list".
 std::string pageName(const CLI::App &command);
 
-/// The command and all below it, in the order of --help.
+/// The command and all its subcommands, in the order of --help.
 std::vector<const CLI::App *> allCommands(const CLI::App &app);
 
-/// Words that an option takes, if its help lists them: "fp32, bf16 or fp16".
+/// The words that an option accepts, if it accepts only certain words.
 std::vector<std::string> wordsOf(const CLI::Option &option);
 
 } // namespace mpc::tool

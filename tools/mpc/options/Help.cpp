@@ -1,4 +1,4 @@
-//===- Help.cpp - What --help prints, and what wrong usage prints ---------===//
+//===- Help.cpp - Help and usage errors -----------------------------------===//
 
 #include "tools/mpc/options/Help.h"
 #include "tools/mpc/base/Text.h"
@@ -12,7 +12,7 @@ using namespace mpc::tool;
 // Help
 //===----------------------------------------------------------------------===//
 
-/// Two columns; the second is wrapped at 80.
+/// Formats two columns; the second is wrapped at 80.
 static std::string twoColumns(const std::string &left, const std::string &right,
                               size_t width) {
   std::string text = "  " + left;
@@ -127,7 +127,7 @@ std::string HelpFormatter::make_help(const CLI::App *app, std::string name,
   if (!subcommands.empty())
     text += "\nCommands:\n" + subcommands;
   text += makeGroups(app, mode);
-  // CLI11 hands the footer of the command down to its subcommands.
+  // CLI11 passes the footer of the command on to its subcommands.
   if (!app->get_parent() && !app->get_footer().empty())
     text += "\n" + app->get_footer() + "\n";
   return text;
@@ -153,7 +153,8 @@ std::string mpc::tool::commandName(const CLI::App &app) {
   return name;
 }
 
-/// What a build without the compiler lacks, if that is it; else "".
+/// A message if the argument needs the compiler, for builds without it;
+/// otherwise "".
 static std::string lackingCompiler(const CLI::App &command,
                                    const std::string &extra) {
   bool isCommand =
@@ -166,8 +167,8 @@ static std::string lackingCompiler(const CLI::App &command,
          "' requires the compiler, but this mpc was built without it";
 }
 
-/// "; it is one of mpc train" for an option that another command has: when
-/// compiling most things are decided for good. "" if there is none, or several.
+/// "; it belongs to mpc train" for an option of another command. Prefers `mpc
+/// compile`, where most options are set. "" if no command or several have it.
 static std::string describeOwner(const CLI::App &command,
                                  const std::string &name) {
   if (!command.get_parent())
@@ -186,7 +187,7 @@ static std::string describeOwner(const CLI::App &command,
   return count == 1 ? "; it belongs to " + prefix + owner->get_name() : "";
 }
 
-/// An argument that no option and no command took.
+/// Describes an argument that no option and no command accepted.
 static std::string describeExtra(const CLI::App &command,
                                  const std::string &extra) {
   if (positionalsOf(&command).empty())
@@ -200,7 +201,7 @@ static std::string describeExtra(const CLI::App &command,
         known.push_back(longName);
     if (std::string owner = describeOwner(command, name); !owner.empty())
       return "unknown option '" + name + "'" + owner;
-    // Dashes, which all have, make no option nearer.
+    // Compare without the dashes, which all options have.
     size_t dashes = std::min(name.find_first_not_of('-'), name.size());
     std::string nearest = findNearest(name.substr(dashes), known);
     return "unknown option '" + name + "'" +
@@ -214,7 +215,8 @@ static std::string describeExtra(const CLI::App &command,
   return "unexpected argument '" + extra + "'";
 }
 
-/// The placeholder instead of CLI11's name: users never see the latter.
+/// The placeholder of an argument instead of CLI11's name, which users never
+/// see.
 static std::string shownName(const CLI::App &command, const std::string &name) {
   for (const CLI::Option *option : positionalsOf(&command))
     if (option->get_name(true) == name || option->get_name() == name)
@@ -224,8 +226,8 @@ static std::string shownName(const CLI::App &command, const std::string &name) {
 
 std::string mpc::tool::describeUsageError(const CLI::App &app,
                                           const CLI::ParseError &error) {
-  // Whatever CLI11 stumbled over, an argument that nobody took is the likely
-  // cause: --dta makes --data missing.
+  // Whatever error CLI11 reports, an argument that was not accepted is the
+  // likely cause: with --dta, --data is missing.
   const CLI::App *command = commandOf(app);
   std::vector<std::string> extras = app.remaining(/*recurse=*/true);
   for (const std::string &extra : extras)
@@ -241,7 +243,7 @@ std::string mpc::tool::describeUsageError(const CLI::App &app,
     if (at != std::string::npos)
       return shownName(*command, message.substr(0, at)) + suffix;
   }
-  // "--data: 1 required TEXT missing": neither count nor type helps.
+  // CLI11 says "--data: 1 required TEXT missing"; count and type do not help.
   if (dynamic_cast<const CLI::ArgumentMismatch *>(&error))
     if (const CLI::Option *option =
             command->get_option_no_throw(message.substr(0, message.find(':'))))

@@ -1,4 +1,4 @@
-//===- Help.h - What --help prints, and what wrong usage prints -*- C++ -*-===//
+//===- Help.h - Help and usage errors ---------------------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_OPTIONS_HELP_H
 #define MPC_TOOLS_MPC_OPTIONS_HELP_H
 
@@ -8,11 +8,12 @@
 
 namespace mpc::tool {
 
-/// Adds `--help-all` to a command, which shows groups named so as well.
+/// `--help-all`, added to a command by addHelpForAll(), also shows groups whose
+/// names begin with this.
 inline constexpr const char *kRareGroup = "More ";
 void addHelpForAll(CLI::App &command);
 
-/// Help of at most 80 columns that fits a screen.
+/// Formats help with at most 80 columns.
 class HelpFormatter : public CLI::Formatter {
 public:
   HelpFormatter() { column_width(26); }
@@ -31,12 +32,11 @@ private:
   std::string makeGroups(const CLI::App *app, CLI::AppFormatMode mode) const;
 };
 
-/// "mpc", "mpc train" or "mpc checkpoint list": the command that the arguments
-/// named before they went wrong.
+/// "mpc", "mpc train" or "mpc checkpoint list": the command that was parsed
+/// before the usage error.
 std::string commandName(const CLI::App &app);
 
-/// What is wrong with the command line, in one line; suggests what may have
-/// been meant.
+/// Describes a usage error in one line, if possible with a suggestion.
 std::string describeUsageError(const CLI::App &app,
                                const CLI::ParseError &error);
 

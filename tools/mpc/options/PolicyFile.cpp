@@ -1,4 +1,4 @@
-//===- PolicyFile.cpp - Precisions by name, in a file ---------------------===//
+//===- PolicyFile.cpp - Precision rules in a file -------------------------===//
 
 #include "tools/mpc/options/PolicyFile.h"
 #include "compiler/Support/Precision/Formats.h"
@@ -29,7 +29,7 @@ static const std::vector<std::string> kResiduals = {"low", "fp32"};
 
 namespace {
 
-/// One file. Every fault has its line.
+/// Reads a file. Every error names its line.
 class PolicyReader {
 public:
   explicit PolicyReader(const std::string &path) : path(path) {}
@@ -61,7 +61,7 @@ private:
   }
 
   toml::table parse() {
-    // Any file but a folder, which can be opened: the shell makes pipes.
+    // Reject only folders, which can be opened; pipes of a shell are fine.
     std::error_code error;
     if (std::filesystem::is_directory(path, error))
       throw Failure(InputOutput, "policy '" + path + "' is a folder");
@@ -79,7 +79,8 @@ private:
     }
   }
 
-  /// The parser recurses into each part of a key, and has no limit of its own.
+  /// Limits the size and the nesting of keys: the parser recurses into each
+  /// part of a key without a limit.
   void checkSize(const std::string &text) {
     if (text.size() > kMaxBytes)
       throw Failure(
@@ -97,7 +98,7 @@ private:
       if (c == '#')
         i = std::min(text.find('\n', i), text.size()) - 1;
       line += c == '\n';
-      // What begins anew with these is no longer the same key.
+      // These characters end a key.
       if (c == '\n' || c == '=' || c == ',')
         dots = 0;
       dots += c == '.';
@@ -107,7 +108,7 @@ private:
     }
   }
 
-  /// The end of the string that begins at `at`: its last quote.
+  /// The position of the closing quote of the string that begins at `at`.
   static size_t skipString(const std::string &text, size_t at, unsigned &line) {
     std::string quote(1, text[at]);
     if (text.compare(at, 3, std::string(3, text[at])) == 0)
@@ -174,7 +175,7 @@ PrecisionPolicy mpc::tool::readPolicy(const std::string &path) {
   return PolicyReader(path).read();
 }
 
-/// As TOML's basic strings have it.
+/// Quotes text as a basic string of TOML.
 static std::string quote(const std::string &text) {
   std::string result = "\"";
   for (unsigned char c : text)

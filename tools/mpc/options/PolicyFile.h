@@ -1,6 +1,7 @@
-//===- PolicyFile.h - Precisions by name, in a file -------------*- C++ -*-===//
+//===- PolicyFile.h - Precision rules in a file -----------------*- C++ -*-===//
 //
-// What --op-precision says, to keep, to share, and to be written by a program:
+// Rules like those of --op-precision in a file, which can be kept, shared, and
+// written by programs:
 //
 //   version = 1
 //   precision = "bf16"
@@ -9,9 +10,9 @@
 //   match = "^head$"
 //   format = "fp32"
 //
-// `precision` may be absent, and so may `residual`, which is what --residual
-// says. Rules are those of mpc-assign-precision: a later one overrides an
-// earlier one.
+// `precision` is optional, as is `residual`, which has the values of
+// --residual. Rules are those of mpc-assign-precision: later rules override
+// earlier ones.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TOOLS_MPC_OPTIONS_POLICYFILE_H
@@ -28,18 +29,20 @@ struct PrecisionRule {
 };
 
 struct PrecisionPolicy {
-  std::string precision; ///< "" if the file does not say.
-  std::string residual;  ///< The same.
+  std::string precision; ///< "" if not given.
+  std::string residual;  ///< "" if not given.
   std::vector<PrecisionRule> rules;
 };
 
-/// Throws a Failure that names the line and what is wrong with it.
+/// Reads a file; throws a Failure that names the line and what is wrong with
+/// it.
 PrecisionPolicy readPolicy(const std::string &path);
 
-/// The text of a file that says the same.
+/// The text of a file with this policy.
 std::string printPolicy(const PrecisionPolicy &policy);
 
-/// Parses "REGEX=FORMAT" of `option`; throws a Failure if it is none.
+/// Parses the value "REGEX=FORMAT" of `option`; throws a Failure if it is
+/// invalid.
 PrecisionRule parsePrecisionRule(const std::string &option,
                                  const std::string &text);
 

@@ -1,4 +1,4 @@
-//===- Targets.cpp - The devices that a model is compiled for -------------===//
+//===- Targets.cpp - Target devices of a compilation ----------------------===//
 
 #include "tools/mpc/options/Targets.h"
 #include "tools/mpc/Command.h"
@@ -60,8 +60,9 @@ std::vector<std::string> mpc::tool::splitTargets(const std::string &list) {
   return targets;
 }
 
-/// "; did you mean 'cuda:sm_86'?" for what ends in the number of one: "sm_86",
-/// "cuda:86". Others are compared by their letters.
+/// "; did you mean 'cuda:sm_86'?" for a target that ends in the number of an
+/// architecture, such as "sm_86" or "cuda:86". Other targets are compared by
+/// their letters.
 static std::string suggestTarget(const std::string &target,
                                  const std::vector<std::string> &known) {
   const unsigned number = kernels::architecture_number(target);
@@ -101,12 +102,12 @@ TargetList::TargetList() : CLI::Validator("") {
 }
 
 namespace {
-/// What accelerators have to multiply in for a precision.
+/// The type that an accelerator must be able to multiply for a precision.
 struct Requirement {
   const char *precision;
-  const char *name, *type; ///< What is multiplied: our name, the catalog's.
-  const char *kernel;      ///< What multiplies it.
-  const char *remedy;      ///< A precision that needs less.
+  const char *name, *type; ///< The type: our name and the catalog's name.
+  const char *kernel;      ///< The kernel that multiplies it.
+  const char *remedy;      ///< A precision with lower requirements.
 };
 } // namespace
 
@@ -117,8 +118,8 @@ static constexpr Requirement kRequirements[] = {
     {"fp8", "fp8", "f8E4M3FN", "scaled_matmul", "bf16"},
 };
 
-/// The first architecture of `device` that multiplies what `needs` says; null
-/// if none does.
+/// The first architecture of `device` that meets the requirement; none if no
+/// architecture does.
 static std::optional<std::string_view>
 firstArchitecture(const kernels::DeviceRow &device, const Requirement &needs) {
   auto first =
@@ -135,7 +136,7 @@ void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
     const size_t colon = target.find(':');
     const kernels::DeviceRow &device =
         *kernels::find_device(target.substr(0, colon));
-    // A host emulates what it lacks.
+    // A host emulates types that it does not support.
     if (device.device_class == kernels::DeviceClass::Host)
       continue;
     if (precision == "fp64" &&

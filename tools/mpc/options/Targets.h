@@ -1,4 +1,4 @@
-//===- Targets.h - The devices that a model is compiled for -----*- C++ -*-===//
+//===- Targets.h - Target devices of a compilation --------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_OPTIONS_TARGETS_H
 #define MPC_TOOLS_MPC_OPTIONS_TARGETS_H
 
@@ -9,9 +9,9 @@
 
 namespace mpc::tool {
 
-/// Accepts what kernels/devices.def has ("cpu", "cuda" and "cuda:sm_90"),
-/// several of them with commas between, and writes "cuda" as the architecture
-/// that it stands for.
+/// Accepts a comma-separated list of the targets in kernels/devices.def ("cpu",
+/// "cuda" and "cuda:sm_90"), and replaces "cuda" by the architecture that it
+/// stands for.
 class TargetList : public CLI::Validator {
 public:
   TargetList();

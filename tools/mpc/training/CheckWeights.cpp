@@ -1,4 +1,4 @@
-//===- CheckWeights.cpp - Weights of a checkpoint that are no numbers -----===//
+//===- CheckWeights.cpp - Find weights that are not finite ----------------===//
 
 #include "tools/mpc/training/CheckWeights.h"
 
@@ -29,7 +29,7 @@ static const char *findIn(const std::vector<char> &bytes, size_t count) {
   return found;
 }
 
-/// The same for one tensor, which lies in [begin, end) of the file.
+/// The same for one tensor, at [begin, end) of the file.
 static const char *findInTensor(std::ifstream &file, const std::string &dtype,
                                 uint64_t begin, uint64_t end) {
   constexpr uint64_t piece = 1 << 20;

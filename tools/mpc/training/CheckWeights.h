@@ -1,5 +1,4 @@
-//===- CheckWeights.h - Weights of a checkpoint that are no numbers -*- C++
-//-*-//
+//===- CheckWeights.h - Find weights that are not finite --------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_TRAINING_CHECKWEIGHTS_H
 #define MPC_TOOLS_MPC_TRAINING_CHECKWEIGHTS_H
 
@@ -7,8 +6,9 @@
 
 namespace mpc::tool {
 
-/// What of a checkpoint's weights and statistics is not finite: "'fc1.weight'
-/// holds nan"; "" if all are. The checkpoint must be whole otherwise.
+/// Finds a weight or statistic of a checkpoint that is not finite:
+/// "'fc1.weight' holds nan"; "" if all are finite. The checkpoint must be valid
+/// otherwise.
 std::string findNonFiniteWeight(const std::string &checkpoint);
 
 } // namespace mpc::tool

@@ -8,23 +8,23 @@
 
 namespace mpc::tool {
 
-/// The mean of the losses that the updates of an epoch had, each weighted by
-/// its samples. Checkpoints carry it, so that it does not depend on stops.
+/// The mean loss of the updates of an epoch, weighted by their numbers of
+/// samples. It is saved in checkpoints, so that interruptions do not change it.
 class EpochLoss {
 public:
-  /// Adds an update; the first of another epoch begins anew.
+  /// Adds an update; the first update of a new epoch resets the mean.
   void add(uint64_t epoch, double loss, uint64_t samples);
 
-  /// Counts from 1; 0: there was no update yet.
+  /// Counted from 1; 0 before the first update.
   uint64_t epoch() const { return current; }
 
   /// None before the first update.
   std::optional<double> mean() const;
 
-  /// As restore() takes it, with every bit.
+  /// An exact text form for restore().
   std::string toText() const;
 
-  /// Takes what toText() gave; anything else is no update yet.
+  /// Restores what toText() returned; any other text resets the mean.
   void restore(const std::string &text);
 
 private:

@@ -17,7 +17,7 @@ void mpc::tool::requireEvaluate(const Program &program) {
                                         "no loss: its model has no parameters");
 }
 
-/// True if `evaluate` gives a loss for each sample rather than one for all.
+/// True if `evaluate` returns a loss for each sample rather than one for all.
 static bool hasSampleLoss(const Program &program) {
   for (const Binding &output : program.outputs("evaluate"))
     if (output.name == "sample_loss")
@@ -100,7 +100,7 @@ std::string mpc::tool::formatEvaluation(const Evaluation &evaluation) {
 
 nlohmann::ordered_json mpc::tool::toJson(const Evaluation &evaluation) {
   nlohmann::ordered_json json;
-  // nlohmann writes what is not finite as null.
+  // nlohmann writes numbers that are not finite as null.
   json["eval_loss"] = evaluation.loss;
   if (evaluation.perplexity)
     json["perplexity"] = *evaluation.perplexity;

@@ -14,8 +14,8 @@ namespace mpc::tool {
 
 struct Evaluation {
   double loss;                      ///< Weighted mean over all samples.
-  std::optional<double> accuracy;   ///< Share of 1; models that classify only.
-  std::optional<double> perplexity; ///< Models of language only.
+  std::optional<double> accuracy;   ///< In [0, 1]; only for classifiers.
+  std::optional<double> perplexity; ///< Only for language models.
   double correct, counted;          ///< accuracy = correct / counted.
   uint64_t samples;
 };
@@ -23,21 +23,21 @@ struct Evaluation {
 /// Throws a Failure if `program` cannot be evaluated.
 void requireEvaluate(const Program &program);
 
-/// Runs `evaluate` over exactly all samples: the last batch is filled up with
-/// samples that do not count. A loss that is one number for the whole batch
-/// cannot be masked; there the last incomplete batch is left out, with a note
-/// on stderr.
+/// Runs `evaluate` over all samples: the last batch is padded with samples that
+/// do not count. A loss that is one number for the whole batch cannot be
+/// masked; in that case an incomplete last batch is left out, with a note on
+/// stderr.
 Evaluation evaluate(Session &session, const Program &program, Dataset &data);
 
-/// Whether the exponential of a mean loss of `program` is its perplexity: the
-/// loss is taken of the tokens of texts.
+/// Whether the exponential of the mean loss of `program` is a perplexity,
+/// because the loss is over the tokens of texts.
 bool hasPerplexity(const Program &program);
 
 /// "loss 0.0661, accuracy 98.32 % (292 of 297)".
 std::string formatEvaluation(const Evaluation &evaluation);
 
-/// {"eval_loss": ..., "accuracy": ...}; null for what is not a number. Models
-/// of language have "perplexity", too.
+/// {"eval_loss": ..., "accuracy": ...}; numbers that are not finite are null.
+/// Language models also have "perplexity".
 nlohmann::ordered_json toJson(const Evaluation &evaluation);
 
 } // namespace mpc::tool

@@ -1,4 +1,4 @@
-//===- Progress.cpp - How far training is, on stderr ----------------------===//
+//===- Progress.cpp - Progress of training on stderr ----------------------===//
 
 #include "tools/mpc/training/Progress.h"
 #include "tools/mpc/base/Text.h"
@@ -63,7 +63,7 @@ static double shareDone(const ProgressState &state) {
   return std::min(1.0, double(state.done) / state.total);
 }
 
-/// `width` columns, `share` of them filled.
+/// A bar of `width` columns whose fraction `share` is filled.
 static std::string drawBar(double share, unsigned width, bool utf8) {
   unsigned filled = std::floor(share * width);
   std::string bar;
@@ -79,13 +79,13 @@ static std::string drawBar(double share, unsigned width, bool utf8) {
 std::string mpc::tool::formatProgressBar(const ProgressState &state,
                                          unsigned columns, bool utf8) {
   constexpr unsigned minBar = 8, maxBar = 30;
-  // In the order of the line; a higher rank gives way earlier. All is ASCII but
-  // the bar, so bytes are columns.
+  // Fields in the order of the line; a higher rank is dropped earlier.
+  // Everything except the bar is ASCII, so bytes are columns.
   struct Field {
     std::string text;
     int rank;
   };
-  // Whole seconds: more digits would only flicker.
+  // Whole seconds, because more digits would flicker.
   std::string time;
   if (state.secondsLeft >= 0 && state.done < state.total)
     time = formatClock(state.secondsLeft) + " left";
@@ -128,7 +128,7 @@ std::string mpc::tool::formatProgressBar(const ProgressState &state,
     if (!field.text.empty())
       line += field.text + "  ";
   line.resize(line.size() - 2);
-  // Only what cannot be left out is left, and a terminal that narrow.
+  // The terminal is too narrow even for the fields that cannot be dropped.
   if (used + minBar > columns && line.size() > columns)
     line.resize(columns);
   return line;
@@ -163,7 +163,7 @@ static bool isTerminal(std::FILE *stream) {
 }
 
 static bool speaksUtf8() {
-  // The first of these that is set to something decides, as in setlocale.
+  // The first of these that is not empty decides, as in setlocale.
   for (const char *name : {"LC_ALL", "LC_CTYPE", "LANG"})
     if (const char *value = std::getenv(name); value && *value)
       return strcasestr(value, "utf-8") || strcasestr(value, "utf8");

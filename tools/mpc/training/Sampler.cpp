@@ -1,4 +1,4 @@
-//===- Sampler.cpp - Which samples make up the next batch -----------------===//
+//===- Sampler.cpp - Order of samples and batches -------------------------===//
 
 #include "tools/mpc/training/Sampler.h"
 
@@ -33,7 +33,7 @@ std::vector<uint64_t> mpc::tool::permute(uint64_t count, uint64_t seed,
   std::vector<uint64_t> order(count);
   std::iota(order.begin(), order.end(), uint64_t(0));
   // Fisher-Yates. The high half of the product maps 64 random bits to [0, i)
-  // with a bias of i / 2^64, far below what anyone could measure.
+  // with a bias of i / 2^64, which is negligible.
   for (uint64_t i = count; i > 1; --i) {
     unsigned __int128 product =
         static_cast<unsigned __int128>(philox(seed, i, epoch)) * i;

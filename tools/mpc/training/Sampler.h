@@ -1,4 +1,4 @@
-//===- Sampler.h - Which samples make up the next batch ---------*- C++ -*-===//
+//===- Sampler.h - Order of samples and batches -----------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_TRAINING_SAMPLER_H
 #define MPC_TOOLS_MPC_TRAINING_SAMPLER_H
 
@@ -7,29 +7,29 @@
 
 namespace mpc::tool {
 
-/// A permutation of 0 ... count-1 that depends on `seed`, `epoch` and `count`
-/// alone. Every permutation is equally likely, up to the quality of Philox.
+/// A permutation of 0 ... count-1 that depends only on `seed`, `epoch` and
+/// `count`. Every permutation is equally likely, up to the quality of Philox.
 std::vector<uint64_t> permute(uint64_t count, uint64_t seed, uint64_t epoch);
 
-/// Gives out the samples of a data set in batches, epoch after epoch. What it
-/// gives depends on its arguments and position alone, so that training
-/// continues after a stop as if there had been none.
+/// Returns the samples of a data set in batches, epoch after epoch. The batches
+/// depend only on the arguments and the position, so that training continues
+/// after an interruption as if there had been none.
 class Sampler {
 public:
   struct Position {
-    uint64_t epoch = 0; ///< Epochs that are over.
-    uint64_t batch = 0; ///< Batches of this epoch that have been given out.
+    uint64_t epoch = 0; ///< Completed epochs.
+    uint64_t batch = 0; ///< Batches of this epoch that have been returned.
   };
 
   /// `numSamples` must be at least `batchSize`. Samples that do not fill the
-  /// last batch of an epoch are left out, other ones in each epoch if
-  /// shuffled.
+  /// last batch of an epoch are left out; with shuffling, these differ from
+  /// epoch to epoch.
   Sampler(uint64_t numSamples, uint64_t batchSize, uint64_t seed, bool shuffle);
 
   uint64_t batchesPerEpoch() const { return numSamples / batchSize; }
   Position position() const { return at; }
 
-  /// Takes the orders of another seed from here on.
+  /// Uses the orders of another seed from now on.
   void reseed(uint64_t newSeed);
 
   /// Goes to a position with `batch` below batchesPerEpoch().
@@ -44,7 +44,7 @@ private:
   const bool shuffle;
   Position at;
   std::vector<uint64_t>
-      order; ///< Order of epoch `at.epoch`; empty: not yet made.
+      order; ///< Order of epoch `at.epoch`; empty: not yet computed.
   std::vector<uint64_t> batch;
 };
 

@@ -1,4 +1,4 @@
-//===- Signals.cpp - Stopping at the end of a step ------------------------===//
+//===- Signals.cpp - Stop at the end of a step ----------------------------===//
 
 #include "tools/mpc/training/Signals.h"
 
@@ -9,12 +9,13 @@
 
 using namespace mpc::tool;
 
-// A handler has no other way to reach anything.
+// A signal handler can only access global variables.
 static volatile std::sig_atomic_t receivedSignal = 0;
 static struct sigaction previousInterrupt, previousTerminate, previousPipe,
     previousHangUp;
 
-/// A step can take minutes: whoever sits there must see that the key arrived.
+/// Records the signal and, for SIGINT, prints a note: a step can take minutes,
+/// and users must see that the key press was received.
 static void noteSignal(int number) {
   receivedSignal = number;
   if (number != SIGINT)
@@ -22,7 +23,7 @@ static void noteSignal(int number) {
   constexpr char note[] =
       "\nmpc: stopping after this step; Ctrl-C again stops at once\n";
   int saved = errno;
-  // Nothing can be done here if it fails.
+  // A failure cannot be handled here.
   ssize_t written = write(STDERR_FILENO, note, std::strlen(note));
   (void)written;
   errno = saved;
@@ -36,18 +37,18 @@ StopOnSignal::StopOnSignal() {
   sigemptyset(&action.sa_mask);
   sigaction(SIGINT, &action, &previousInterrupt);
   sigaction(SIGTERM, &action, &previousTerminate);
-  // Whoever read the log has gone: `mpc train --json | head`. It comes with
-  // every write from then on.
+  // The reader of the log has exited, as in `mpc train --json | head`. Every
+  // later write raises the signal again.
   action.sa_flags = 0;
   sigaction(SIGPIPE, &action, &previousPipe);
   if (previousPipe.sa_handler == SIG_IGN)
     sigaction(SIGPIPE, &previousPipe, nullptr);
-  // The terminal is gone; both the kernel and the shell may report it.
-  // Whoever started the process with nohup wants it to go on.
+  // The terminal is gone; both the kernel and the shell may report it. A
+  // process that was started with nohup continues.
   sigaction(SIGHUP, &action, &previousHangUp);
   if (previousHangUp.sa_handler == SIG_IGN)
     sigaction(SIGHUP, &previousHangUp, nullptr);
-  // A shell starts background jobs with SIGINT ignored; leave it so.
+  // A shell starts background jobs with SIGINT ignored; keep it ignored.
   if (previousInterrupt.sa_handler == SIG_IGN)
     sigaction(SIGINT, &previousInterrupt, nullptr);
 }
@@ -56,7 +57,7 @@ StopOnSignal::~StopOnSignal() {
   sigaction(SIGINT, &previousInterrupt, nullptr);
   sigaction(SIGTERM, &previousTerminate, nullptr);
   sigaction(SIGHUP, &previousHangUp, nullptr);
-  // What is left in the buffers is still to be written, to nobody.
+  // Buffers that still have to be flushed would raise the signal again.
   if (receivedSignal == SIGPIPE)
     std::signal(SIGPIPE, SIG_IGN);
   else

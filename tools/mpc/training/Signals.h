@@ -1,19 +1,20 @@
-//===- Signals.h - Stopping at the end of a step ----------------*- C++ -*-===//
+//===- Signals.h - Stop at the end of a step --------------------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_TRAINING_SIGNALS_H
 #define MPC_TOOLS_MPC_TRAINING_SIGNALS_H
 
 namespace mpc::tool {
 
-/// While one exists, SIGINT, SIGTERM, SIGHUP and SIGPIPE only leave a mark, and
-/// SIGINT a note on stderr. A second SIGINT or SIGTERM ends the process at
-/// once, as usual. After a SIGPIPE or SIGHUP no other one does harm. SIGINT,
-/// SIGHUP and SIGPIPE stay ignored where they were (`nohup`).
+/// While an object exists, SIGINT, SIGTERM, SIGHUP and SIGPIPE do not end the
+/// process but are recorded, and SIGINT prints a note to stderr. A second
+/// SIGINT or SIGTERM ends the process as usual. Further SIGPIPE and SIGHUP have
+/// no effect. SIGINT, SIGHUP and SIGPIPE stay ignored if they were before
+/// (`nohup`).
 class StopOnSignal {
 public:
   StopOnSignal();
   ~StopOnSignal();
 
-  /// The name of the signal that came ("SIGINT"), or null.
+  /// The name of the signal that was received ("SIGINT"), or null.
   const char *received() const;
 };
 

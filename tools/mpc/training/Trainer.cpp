@@ -14,8 +14,8 @@
 
 using namespace mpc::tool;
 
-/// To continue after a step that is not finite, it must be known before the
-/// next.
+/// Session settings for training. With --on-nan=skip or rollback, steps are
+/// synchronous: a fault must be known before the next step.
 static SessionSettings forTraining(const TrainOptions &options, uint64_t seed) {
   SessionSettings settings = options.session;
   settings.seed = seed;
@@ -38,7 +38,7 @@ static Sampler makeSampler(const Dataset &data, uint64_t seed, bool shuffle) {
 // Beginning
 //===----------------------------------------------------------------------===//
 
-/// Whether the program makes the rate of each step itself.
+/// Whether the program computes the learning rate of each step.
 static bool hasSchedule(const Program &program) {
   const char *last = program.has("apply") ? "apply" : "step";
   for (const Binding &output : program.outputs(last))
@@ -47,8 +47,8 @@ static bool hasSchedule(const Program &program) {
   return false;
 }
 
-/// The seed of a checkpoint in `folder` is not known before a session exists
-/// that can read it, and the session wants one: it is put right by resume().
+/// The session needs a seed, but the seed of a checkpoint is not known before
+/// the session has loaded it; resume() corrects it.
 Trainer::Trainer(const TrainOptions &options, const Program &program,
                  Dataset &data, Dataset *evalData)
     : options(options), program(program), data(data), evalData(evalData),
@@ -66,7 +66,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
     session.writeScalar(program.stateOf(MPC_STATE_LOSS_SCALE),
                         *options.lossScale);
   setTotalSteps();
-  // Read once: reading a state waits for the device.
+  // Read it only once, because reading a state waits for the device.
   if (!isScheduled)
     currentRate = readRate();
 }
@@ -89,7 +89,7 @@ void Trainer::setRate(double rate) {
     session.writeScalar(name.c_str(), rate);
 }
 
-/// That of the first; none if there is none that stays.
+/// The first learning rate; none if the program has none.
 std::optional<double> Trainer::readRate() const {
   std::vector<std::string> names = program.learningRates();
   if (names.empty())
@@ -97,14 +97,14 @@ std::optional<double> Trainer::readRate() const {
   return session.readScalar(names.front().c_str());
 }
 
-/// Steps of a warm-up that is no share of all.
+/// The steps of the warm-up; 0 if it is a fraction of all steps.
 static uint64_t warmupSteps(const Program &program) {
   double value = std::strtod(program.option("warmup").c_str(), nullptr);
   return value >= 1 ? value : 0;
 }
 
-/// Whether the schedule has a last step, rather than just a warm-up that is a
-/// share of all.
+/// Whether the schedule has an end. A schedule may also need the number of
+/// steps only for a warm-up that is a fraction of it.
 static bool endsRate(const Program &program) {
   std::string schedule = program.option("lr-schedule");
   for (const char *kind : {"cosine", "linear", "polynomial", "one-cycle"})
@@ -114,14 +114,15 @@ static bool endsRate(const Program &program) {
   return false;
 }
 
-/// What a schedule that ends falls to.
+/// The last rate of a schedule that ends.
 static std::string lastRate(const Program &program) {
   std::string least = program.option("lr-min");
   return least.empty() ? "0" : least;
 }
 
-/// A schedule is made for as many updates as it was compiled for, or as the
-/// first run has; only --total-steps changes that.
+/// Sets the length of the schedule to the number of updates in the first run,
+/// unless the program was compiled with a length. Only --total-steps changes it
+/// later.
 void Trainer::setTotalSteps() {
   const char *state = program.stateOf(MPC_STATE_TOTAL_STEPS);
   if (!state) {
@@ -172,7 +173,7 @@ uint64_t Trainer::totalSteps() const {
     return *options.steps;
   uint64_t epochs = options.epochs.value_or(1),
            batches = sampler.batchesPerEpoch(), each = program.microBatches();
-  // An update ends with its epoch if it can.
+  // If incomplete updates are supported, the last update ends with its epoch.
   return program.weighsUpdates() ? epochs * ((batches + each - 1) / each)
                                  : epochs * batches / each;
 }
@@ -183,8 +184,7 @@ bool Trainer::isDone() const {
   return sampler.position().epoch >= options.epochs.value_or(1);
 }
 
-/// A batch none of whose labels counts makes the mean of the loss nan, though
-/// nothing in it is.
+/// Throws if the loss is nan because all labels of the step are ignored.
 void Trainer::checkLoss(const mpc_step_info_t &info) const {
   if (!std::isnan(info.update_loss))
     return;
@@ -194,7 +194,8 @@ void Trainer::checkLoss(const mpc_step_info_t &info) const {
                                 cause.c_str()));
 }
 
-/// Queues the next batch. What is known by now of earlier ones is settled.
+/// Queues the next batch. Settles earlier batches whose results have become
+/// known.
 void Trainer::queueBatch() {
   const std::vector<uint64_t> &samples = sampler.next();
   const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
@@ -206,8 +207,8 @@ void Trainer::queueBatch() {
   take(status, info);
 }
 
-/// Lets the batches that an epoch has left for its last update be one, fewer
-/// than others have. Nothing is queued.
+/// Makes an incomplete update from the last batches of an epoch, if any remain.
+/// The queue must be empty.
 void Trainer::finishUpdate() {
   if (stepSamples.empty() || !program.weighsUpdates())
     return;
@@ -218,7 +219,7 @@ void Trainer::finishUpdate() {
   take(status, info);
 }
 
-/// Waits for all that is queued.
+/// Waits for all queued steps.
 void Trainer::drain() {
   if (queued.empty())
     return;
@@ -228,7 +229,7 @@ void Trainer::drain() {
   take(status, info);
 }
 
-/// Settles what a call told of.
+/// Handles the status and result of a call.
 void Trainer::take(mpc_status_t status, const mpc_step_info_t &info) {
   if (status && mpc_status_code(status) == MPC_NUMERIC && info.call != 0) {
     std::string cause = mpc_status_message(status);
@@ -239,11 +240,11 @@ void Trainer::take(mpc_status_t status, const mpc_step_info_t &info) {
   settle(info);
 }
 
-/// Says what the runtime found out about a step that was not finite, and where
-/// in the data it may come from. Throws if labels are missing.
+/// Explains a step that was not finite: what the runtime found out, and where
+/// in the data the cause may be. Throws if all labels of the step are ignored.
 Trainer::NumericFault Trainer::explain(const std::string &cause,
                                        const mpc_step_info_t &info) {
-  // Steps before it are not settled if both became known at once.
+  // Earlier steps may not be settled yet if both became known at the same time.
   uint64_t before = info.call - queued.front().call;
   const std::vector<uint64_t> &samples = queued[before].samples;
   uint64_t batches = stepSamples.size() / data.batchSize() + before;
@@ -263,12 +264,12 @@ Trainer::NumericFault Trainer::explain(const std::string &cause,
   std::string place = data.explainNonFinite(samples), said = cause;
   std::string indices =
       std::isnan(loss) && place.empty() ? program.explainIndices() : "";
-  // No learning rate mends bad data.
+  // Remove the advice on the learning rate if the data is bad.
   constexpr std::string_view advice =
       "; lower the learning rate or check the data";
   if (size_t at = said.rfind(advice); !place.empty() && at != std::string::npos)
     said.erase(at, advice.size());
-  // A kernel of several ops.
+  // The kernel consists of several ops.
   else if (place.empty() && said.find(" more'") != std::string::npos &&
            !program.has("observe"))
     said += "; compile with --check-numerics to find the op";
@@ -278,13 +279,13 @@ Trainer::NumericFault Trainer::explain(const std::string &cause,
                  indices.empty() ? "" : "; ", indices.c_str())};
 }
 
-/// True if the loss scale can shrink no more, and still gradients overflow.
+/// True if gradients overflow although the loss scale cannot shrink further.
 static bool isAtFloor(const mpc_step_info_t &info, const Program &program) {
   return info.skipped && std::isfinite(info.update_loss) &&
          program.stateOf(MPC_STATE_LOSS_SCALE) != nullptr;
 }
 
-/// Does about a step that was not finite what --on-nan says.
+/// Handles a step that was not finite according to --on-nan.
 void Trainer::takeFault(const std::string &cause, const mpc_step_info_t &info) {
   NumericFault fault = explain(cause, info);
   std::string limit;
@@ -310,8 +311,8 @@ void Trainer::takeFault(const std::string &cause, const mpc_step_info_t &info) {
   settle(info);
 }
 
-/// Goes back to the weights of the newest checkpoint. Batches go on: what made
-/// the step fail, data or their order, does not come again.
+/// Returns to the newest checkpoint, but continues with the next batches, so
+/// that the data that made the step fail, or its order, is not repeated.
 void Trainer::rollBack() {
   check(mpc_session_load_checkpoint(session.get(), lastCheckpoint.c_str()),
         lastCheckpoint);
@@ -324,8 +325,8 @@ void Trainer::rollBack() {
                static_cast<unsigned long long>(step), lastCheckpoint.c_str());
 }
 
-/// Takes note of what one call did, unless that is known already. Calls become
-/// known in their order, each once.
+/// Records the result of a call, unless that is already known. Each result
+/// becomes known once, in the order of calls.
 void Trainer::settle(const mpc_step_info_t &info) {
   if (queued.empty() || info.call < queued.front().call)
     return;
@@ -353,14 +354,14 @@ void Trainer::settle(const mpc_step_info_t &info) {
   report(info, info.update_loss);
 }
 
-/// True if what is queued may have to be known before the next batch: it may
-/// end training, or an epoch, or bring a checkpoint.
+/// True if queued results must be known before the next batch, because they may
+/// end training or an epoch, or make a checkpoint due.
 bool Trainer::mustDrain(bool epochEnds) const {
   if (queued.empty())
     return false;
   if (epochEnds || signals.received())
     return true;
-  // Queued calls are batches, several of which may make one update.
+  // Queued calls are batches; an update may consist of several.
   uint64_t batches = stepSamples.size() / data.batchSize() + queued.size();
   uint64_t updates = batches / program.microBatches();
   if (updates == 0)
@@ -390,7 +391,7 @@ bool Trainer::isCheckpointDue(bool epochEnds) const {
     return false;
   if (options.checkpointEvery != 0)
     return step % options.checkpointEvery == 0;
-  // The last one does not wait for its evaluation, which may fail.
+  // Save the last checkpoint before its evaluation, which may fail.
   if (isDone())
     return true;
   return epochEnds &&
@@ -423,7 +424,7 @@ void Trainer::saveCheckpoint() {
 // The loop
 //===----------------------------------------------------------------------===//
 
-/// Says how many samples each epoch leaves out.
+/// Notes how many samples each epoch leaves out.
 void Trainer::noteSamplesLeftOut() const {
   uint64_t left = data.numSamples() % data.batchSize();
   if (left == 0 || isDone())
@@ -437,7 +438,8 @@ void Trainer::noteSamplesLeftOut() const {
                options.noShuffle ? "" : ", different ones each time");
 }
 
-/// Says what an older program has summed for an update that never comes.
+/// Notes batches that are left out at the end, because an older program does
+/// not support incomplete updates.
 void Trainer::noteBatchesLeftOut() {
   if (stepSamples.empty())
     return;
@@ -464,11 +466,11 @@ ExitCode Trainer::run() {
       drain();
     if (epochEnds && queued.empty())
       finishUpdate();
-    // Programs of before updates could be incomplete leave the gradients that
-    // an epoch ends with where they are.
+    // Programs without support for incomplete updates carry the gradients from
+    // the end of an epoch over to the next.
     bool stepEnds = queued.empty() && (stepSamples.empty() || isDone());
     if (stepEnds) {
-      // The checkpoint first: an evaluation that fails must not cost the epoch.
+      // Save first, so that a failing evaluation does not lose the epoch.
       if (isCheckpointDue(epochEnds))
         saveCheckpoint();
       if (epochEnds) {

@@ -19,14 +19,14 @@
 
 namespace mpc::tool {
 
-/// Seconds that training goes without a checkpoint unless it is told how often:
-/// a short epoch would be shorter than the writing.
+/// Minimum seconds between checkpoints by default: a short epoch may take less
+/// time than writing a checkpoint.
 constexpr unsigned kCheckpointPause = 5;
 
-/// What becomes of training after a step that is not finite.
+/// What to do after a step that is not finite.
 enum class OnNan { Abort, Skip, Rollback };
 
-/// Steps in a row that may be left out, and times that training goes back.
+/// Maximum number of consecutive steps that are left out, and of rollbacks.
 constexpr unsigned kMaxFaults = 20;
 constexpr unsigned kMaxRollbacks = 3;
 
@@ -36,29 +36,29 @@ struct TrainOptions {
   std::optional<uint64_t> totalSteps;    ///< Absent: see setTotalSteps().
   std::optional<uint64_t> seed;          ///< Absent: 0, or the checkpoint's.
   std::optional<double> learningRate, lossScale;
-  /// In steps; 0: after an epoch that ends kCheckpointPause or more after the
-  /// one before.
+  /// In steps; 0: after each epoch that ends at least kCheckpointPause seconds
+  /// after the last checkpoint.
   uint64_t checkpointEvery = 0;
   uint64_t keep = 3; ///< Checkpoints to keep; 0: all.
   bool resume = false, noShuffle = false, json = false, quiet = false;
-  std::string resumeMode; ///< As the option says it: yes, force; else empty.
-  bool force = false;     ///< Resume with another loss or optimizer, too.
-  std::string onNanText;  ///< As the option says it, or empty.
+  std::string resumeMode; ///< Value of the option: yes, force or empty.
+  bool force = false;     ///< Resume even with another loss or optimizer.
+  std::string onNanText;  ///< Value of the option, or empty.
   OnNan onNan = OnNan::Abort;
   SessionSettings session;
 };
 
 /// Trains a session on a data set: batches, epochs, evaluations, checkpoints,
-/// and continuing from one. A step is one update of the weights, or one that
-/// was skipped because a gradient overflowed.
+/// and resuming from a checkpoint. A step is one update of the weights, or an
+/// update that was skipped because a gradient overflowed.
 ///
-/// Everything that decides the course of training is in the session and saved
-/// with it, the sampler's position among its properties.
+/// Everything that determines the course of training is in the session and
+/// saved with it; the sampler's position is one of its properties.
 ///
-/// Steps are queued, and on a GPU what one did is known a call later. Before
-/// anything that depends on it (a checkpoint, an evaluation, the end) all that
-/// is queued is waited for, so that late or not makes no difference to what is
-/// done, nor to the log.
+/// Steps are queued, and on a GPU the result of a step is known one call later.
+/// Before anything that depends on results (a checkpoint, an evaluation, the
+/// end), the trainer waits for all queued steps, so that asynchronous execution
+/// changes neither the training nor the log.
 class Trainer {
 public:
   /// `evalData` may be null. `options`, `program`, `data` and `evalData` must
@@ -66,14 +66,14 @@ public:
   Trainer(const TrainOptions &options, const Program &program, Dataset &data,
           Dataset *evalData);
 
-  /// Trains to the end or until a signal comes. Returns what `mpc train`
-  /// should return.
+  /// Trains to the end or until a signal arrives. Returns the exit code of `mpc
+  /// train`.
   ExitCode run();
 
 private:
-  /// A queued batch without a result so far.
+  /// A queued batch whose result is not known yet.
   struct Queued {
-    uint64_t call; ///< Counts from 1, as mpc_step_info_t does.
+    uint64_t call; ///< As in mpc_step_info_t: counted from 1.
     std::vector<uint64_t> samples;
   };
 
@@ -128,8 +128,8 @@ private:
   Dataset &data;
   Dataset *const evalData;
   uint64_t seed;
-  const bool isScheduled; ///< Rates are made by the program.
-  FolderLock lock; ///< Lock of the folder for checkpoints, if there is one.
+  const bool isScheduled; ///< The program computes the learning rates.
+  FolderLock lock;        ///< Lock on the checkpoint folder, if there is one.
   Session session;
   Sampler sampler;
   Progress progress;
@@ -137,15 +137,15 @@ private:
 
   std::deque<Queued> queued;
   uint64_t calls = 0;                ///< Calls of mpc_session_step.
-  std::vector<uint64_t> stepSamples; ///< Samples of the step that is not done.
+  std::vector<uint64_t> stepSamples; ///< Samples of the current step so far.
   std::optional<double> currentRate; ///< Rate of all steps, unless scheduled.
 
-  uint64_t step = 0;      ///< Taken since the beginning, skipped ones included.
+  uint64_t step = 0;      ///< Since the beginning, including skipped steps.
   uint64_t firstStep = 0; ///< First step of this run.
-  uint64_t skipped = 0;   ///< In this run.
-  uint64_t leftOut = 0;   ///< Steps left out, not for an overflow.
+  uint64_t skipped = 0;   ///< Skipped steps in this run.
+  uint64_t leftOut = 0;   ///< Steps skipped by --on-nan, not for an overflow.
   unsigned faultsInARow = 0, rollbacks = 0;
-  bool isFaulty = false; ///< A batch of the step that is not done.
+  bool isFaulty = false; ///< A batch of the current step was not finite.
   Clock::time_point begin = Clock::now(); ///< Begin of this run.
   Clock::time_point lastSave = begin;     ///< Last checkpoint, or `begin`.
   uint64_t samplesTaken = 0;              ///< In this run.

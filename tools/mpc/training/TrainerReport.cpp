@@ -1,4 +1,4 @@
-//===- TrainerReport.cpp - What training tells of itself ------------------===//
+//===- TrainerReport.cpp - Logs and summaries of training -----------------===//
 
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
@@ -19,10 +19,10 @@ using namespace mpc::tool;
 
 /// The double with the fewest digits that rounds to the float `value`: 0.001
 /// rather than 0.0010000000474974513. Reading it as a float gives the same
-/// bits. What is no float is left alone.
+/// bits. Values that are not exactly floats are returned unchanged.
 static double asShortest(double value) {
   if (!std::isfinite(value) || static_cast<float>(value) != value)
-    return value; // Written as null, or as the double it is.
+    return value; // Printed as null or as a double.
   for (int digits = 6; digits < 9; ++digits) {
     std::string text = format("%.*g", digits, value);
     if (std::strtof(text.c_str(), nullptr) == static_cast<float>(value))
@@ -47,7 +47,7 @@ void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
   else if (currentRate)
     json["lr"] = asShortest(*currentRate);
   json["grad_norm"] = asShortest(info.grad_norm);
-  // A log that ends in the middle is worth stopping for; training is not lost.
+  // An incomplete log is a reason to stop; the training itself is not lost.
   if (std::puts(json.dump().c_str()) >= 0 || signals.received())
     return;
   std::string cause = std::strerror(errno);
@@ -84,7 +84,7 @@ void Trainer::report(const mpc_step_info_t &info, double loss) {
   }
 }
 
-/// An epoch that has just ended is still the one to be shown.
+/// The epoch to show; an epoch that has just ended is still shown.
 uint64_t Trainer::currentEpoch() const {
   Sampler::Position at = sampler.position();
   return at.batch == 0 && at.epoch > 0 ? at.epoch : at.epoch + 1;
@@ -121,7 +121,7 @@ ProgressState Trainer::progressState() const {
   return state;
 }
 
-/// The mean loss of the last epoch, as far as that came.
+/// The mean loss of the last epoch, which may be incomplete.
 std::string Trainer::describeLoss(bool learned) const {
   if (!learned)
     return "no weight changed";
@@ -160,9 +160,8 @@ void Trainer::printSummary(const ProgressState &state) const {
     std::printf("checkpoint: %s\n", lastCheckpoint.c_str());
 }
 
-/// What computed the steps. The default device needs no mention, also where the
-/// package has code for a GPU and the machine has none ("cpu (not on CUDA:
-/// ...").
+/// Prints the device and its kernels, unless the device is the default one,
+/// with or without a remark ("cpu (not on CUDA: ...").
 void Trainer::printDevice() const {
   const std::string device = mpc_session_device(session.get());
   if (device.rfind(mpc::kernels::kDevices[0].name, 0) == 0)

@@ -1,4 +1,4 @@
-//===- TrainerResume.cpp - Continuing training from a checkpoint ----------===//
+//===- TrainerResume.cpp - Continue training from a checkpoint ------------===//
 
 #include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
@@ -17,7 +17,7 @@
 
 using namespace mpc::tool;
 
-/// True if `folder` holds anything named like a checkpoint.
+/// True if `folder` contains anything named like a checkpoint.
 static bool hasCheckpoints(const std::string &folder) {
   std::error_code error;
   for (const auto &entry : std::filesystem::directory_iterator(folder, error))
@@ -26,13 +26,13 @@ static bool hasCheckpoints(const std::string &folder) {
   return false;
 }
 
-/// Makes the folder for checkpoints and locks it before anything is read from
-/// it: of two runs that start at once, one ends here.
+/// Creates the checkpoint folder and locks it before reading from it: if two
+/// runs start at the same time, one fails here.
 void Trainer::openCheckpointDir() {
   const std::string &folder = options.checkpointDir;
   createFolders(folder);
   lock.take(folder);
-  // Those of a run or of a pruning that was killed.
+  // Leftovers of a run or of a removal that was killed.
   check(runtime::guard([&] {
           return runtime::remove_leftovers(runtime::system_files(), folder);
         }),
@@ -44,7 +44,7 @@ void Trainer::openCheckpointDir() {
                       "continue it, or choose another folder");
 }
 
-/// A property that checkpoints of `mpc train` have.
+/// Reads a numeric property that checkpoints of `mpc train` must have.
 uint64_t Trainer::readCount(const Session &session, const char *name) {
   std::optional<std::string> text = session.property(name);
   if (!text)
@@ -79,10 +79,10 @@ void Trainer::resume() {
                static_cast<unsigned long long>(step), loaded.c_str());
 }
 
-/// Says what the program was compiled with and the checkpoint was not. Training
-/// continues with the program's; that it is the same training must be true, or
-/// asked for. `misfit` is what of the optimizer's the checkpoint lacks or has
-/// too much.
+/// Notes options that differ between program and checkpoint. Training continues
+/// with those of the program; options that would make it a different training
+/// are an error unless --resume=force is given. `misfit` describes an optimizer
+/// state that only one of them has, or is "".
 void Trainer::takeOptions(const std::string &misfit) {
   OptionChanges changes = compareOptions(session, program);
   if (!changes.graver.empty() && !options.force)
@@ -109,8 +109,8 @@ void Trainer::takeOptions(const std::string &misfit) {
                  "mpc: note: the checkpoint does not record its training "
                  "options; its learning rate is %g\n",
                  readRate().value_or(0));
-  // A rate that was compiled anew is meant; otherwise that of the checkpoint,
-  // which --lr may have set, is kept.
+  // A rate that changed in the program is intended; otherwise the rate of the
+  // checkpoint, which --lr may have set, is kept.
   const char *totalSteps = program.stateOf(MPC_STATE_TOTAL_STEPS);
   if (changes.totalSteps && totalSteps)
     session.writeCounter(
@@ -125,8 +125,8 @@ void Trainer::takeOptions(const std::string &misfit) {
         static_cast<unsigned long long>(data.batchSize()), before.c_str());
 }
 
-/// Says which arrays are not those of the checkpoint, as far as their samples
-/// show it. That may be meant.
+/// Notes which arrays differ from those of the checkpoint, according to their
+/// fingerprints. The change may be intended.
 void Trainer::noteOtherData() const {
   std::optional<std::string> before = session.property(kData);
   if (!before)
@@ -158,7 +158,7 @@ void Trainer::restorePosition() {
                              formatCount(savedSamples));
   Sampler::Position position = {readCount(session, kEpoch),
                                 readCount(session, kBatch)};
-  // Between epochs any batch will do. Checkpoints did not always say it.
+  // Between epochs the batch size may change. Old checkpoints do not record it.
   uint64_t savedBatch = session.property(kBatchSize)
                             ? readCount(session, kBatchSize)
                             : data.batchSize();
