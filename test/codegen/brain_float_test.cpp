@@ -18,7 +18,7 @@ double fromBrain(uint32_t bits) {
   return value;
 }
 
-/// Numbers bf16 values in order, so that neighbours differ by one.
+/// Numbers bf16 values in order, so that adjacent values differ by one.
 int64_t orderOf(double value) {
   float narrow = float(value);
   uint32_t bits;
@@ -27,8 +27,8 @@ int64_t orderOf(double value) {
   return bits >> 31 ? -magnitude : magnitude;
 }
 
-/// All 65,536 inputs of a unary op (or of the gradient of one, for an incoming
-/// gradient of 1) in bf16: at most one unit in the last place off.
+/// Checks a unary op (or its gradient, for an incoming gradient of 1) on all
+/// 65,536 inputs in bf16: at most one unit in the last place off.
 void checkBrain(const std::string &op, bool isGradient,
                 const std::string &attributes = "") {
   std::string type = "tensor<65536xbf16>";
@@ -57,8 +57,9 @@ void checkBrain(const std::string &op, bool isGradient,
           << wanted[i];
       continue;
     }
-    // 1 + erf(x / sqrt 2) of gelu cancels for x below -3, in f32 as everywhere
-    // that uses the formula (PyTorch does): the absolute error counts.
+    // 1 + erf(x / sqrt 2) of gelu cancels for x below -3, as in every f32
+    // implementation of the formula (such as PyTorch's): check the absolute
+    // error.
     if (std::fabs(wanted[i]) < 1e-4) {
       worstTiny = std::max(worstTiny, std::fabs(found[i] - wanted[i]));
       continue;
@@ -83,8 +84,9 @@ TEST(Math, EveryBrainFloat) {
     checkBrain(op, true);
 }
 
-/// A function of FunctionOps.td and its derivative. Angles have a test of their
-/// own: of large ones bf16 knows no digit.
+/// Checks a function of FunctionOps.td and its derivative. Trigonometric
+/// functions have a separate test: bf16 has no fractional digits of large
+/// angles.
 void checkFunction(const std::string &name, const std::string &parameters = "",
                    const std::string &numbers = "", bool hasDerivative = true) {
   checkBrain(name, false, parameters.empty() ? "" : "{" + parameters + "} ");

@@ -1,10 +1,10 @@
 //===- every_float_test.cpp - All 2^32 floats rounded to 16 and 8 bit -----===//
 //
-// By generated code, by the kernels' reference and by the compiler, against
-// integer arithmetic of its own, bit by bit. A block of floats has one sign and
-// one exponent, so that the reference is a few instructions that vectorise; a
-// part of the blocks is enough from day to day (MPC_EVERY_FLOAT=1: all;
-// rounding_test.cpp has the neighbours of all ties).
+// Compares generated code, the kernels' reference and the compiler bit by bit
+// with a separate implementation in integer arithmetic. The floats of a block
+// share sign and exponent, so that the reference is a few instructions that
+// vectorise. By default only a part of the blocks is tested (MPC_EVERY_FLOAT=1:
+// all); rounding_test.cpp tests the neighbours of all ties.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,12 +32,12 @@ namespace {
 constexpr uint32_t kBlock = 1 << 17;
 constexpr uint32_t kBlocks = 1 << 15;
 
-/// Drops the last `shift` bits of a number: to nearest, ties to even.
+/// Drops the last `shift` bits of a number, rounding to nearest, ties to even.
 uint32_t dropBits(uint32_t number, uint32_t shift) {
   return (number + (1u << (shift - 1)) - 1 + (number >> shift & 1)) >> shift;
 }
 
-/// The upper half; of a NaN with the bit that makes it quiet.
+/// The upper half; NaNs become quiet.
 void roundToBf16(uint32_t first, std::vector<uint16_t> &out, bool flushes) {
   uint32_t exponent = first >> 23 & 0xff;
   for (uint32_t i = 0; i < kBlock; ++i) {
@@ -48,8 +48,8 @@ void roundToBf16(uint32_t first, std::vector<uint16_t> &out, bool flushes) {
   }
 }
 
-/// 2^(exponent - 127) times 1.fraction in units of 2^-24, the smallest f16, or
-/// of that of its own exponent.
+/// Computes 2^(exponent - 127) * 1.fraction in units of 2^-24, the smallest
+/// f16, or of the last place of its exponent.
 void roundToF16(uint32_t first, std::vector<uint16_t> &out) {
   uint32_t exponent = first >> 23 & 0xff, sign = first >> 16 & 0x8000;
   for (uint32_t i = 0; i < kBlock; ++i) {
@@ -69,18 +69,18 @@ void roundToF16(uint32_t first, std::vector<uint16_t> &out) {
   }
 }
 
-/// A format of 8 bit, by the width of its fraction and its bias.
+/// An 8-bit format, described by the width of its fraction and its bias.
 struct Fp8 {
   const char *name;
   uint32_t fraction, bias, largest;
 };
 const Fp8 kE4M3 = {"f8E4M3FN", 3, 7, 0x7e}, kE5M2 = {"f8E5M2", 2, 15, 0x7b};
 
-/// As roundToF16, but that what is too large becomes the largest number, and
-/// what is no number NaN, which has no sign.
+/// Like roundToF16, but saturates numbers that are too large, and makes every
+/// NaN the NaN without a sign.
 void roundToFp8(uint32_t first, std::vector<uint16_t> &out, const Fp8 &format) {
   const uint32_t exponent = first >> 23 & 0xff, sign = first >> 24 & 0x80;
-  const uint32_t least = 128 - format.bias; // Least normal number.
+  const uint32_t least = 128 - format.bias; // Smallest normal number.
   const uint32_t drop = 23 - format.fraction;
   for (uint32_t i = 0; i < kBlock; ++i) {
     const uint32_t number = ((first + i) & 0x7fffff) | 0x800000;
@@ -101,7 +101,7 @@ void roundToFp8(uint32_t first, std::vector<uint16_t> &out, const Fp8 &format) {
   }
 }
 
-/// The generated cast of a block, called again and again.
+/// The generated cast of a block; reusable.
 class Cast {
 public:
   explicit Cast(const std::string &to)
@@ -123,8 +123,8 @@ private:
   Compiled compiled;
 };
 
-/// The generated rounding of a block to 8 bit, of a CPU or of a simulated GPU
-/// that has `features`.
+/// The generated rounding of a block to 8 bits, for a CPU or for a simulated
+/// GPU with `features`.
 class Quantize {
 public:
   explicit Quantize(const std::string &to, llvm::StringRef device = "cpu",
@@ -158,11 +158,11 @@ private:
   std::vector<uint8_t> bytes;
 };
 
-/// What rounds a block.
+/// A function that rounds a block.
 using Rounding =
     std::function<void(const std::vector<uint32_t> &, std::vector<uint16_t> &)>;
 
-/// A function of one number.
+/// Makes one from a function of a single number.
 template <typename Round> Rounding one(Round round) {
   return [=](const std::vector<uint32_t> &in, std::vector<uint16_t> &out) {
     for (uint32_t i = 0; i < kBlock; ++i)
@@ -170,11 +170,11 @@ template <typename Round> Rounding one(Round round) {
   };
 }
 
-/// What should become of the block that begins with these bits.
+/// Computes the expected results for the block that begins with these bits.
 using Reference = std::function<void(uint32_t, std::vector<uint16_t> &)>;
 
 void compare(const Rounding &rounding, const Reference &reference) {
-  // Odd, so that every exponent gets blocks from all over.
+  // Odd, so that the blocks of every exponent are spread evenly.
   const uint32_t stride = getenv("MPC_EVERY_FLOAT") ? 1 : 31;
   std::vector<uint32_t> floats(kBlock);
   std::vector<uint16_t> found(kBlock), wanted(kBlock);
@@ -208,8 +208,8 @@ TEST(EveryFloat, ToE4M3) { compareFp8(kE4M3, Quantize(kE4M3.name)); }
 
 TEST(EveryFloat, ToE5M2) { compareFp8(kE5M2, Quantize(kE5M2.name)); }
 
-// By integers on a GPU without the instruction, and by the simulator's model of
-// it: CPUs and all GPUs round alike.
+// With integers on a GPU without the instruction, and with the simulator's
+// model of the instruction: CPUs and all GPUs round identically.
 TEST(EveryFloat, ToE4M3OnOlderGpus) {
   compareFp8(kE4M3, Quantize(kE4M3.name, "cuda", {"sm_80"}));
 }
@@ -226,7 +226,8 @@ TEST(EveryFloat, ToE5M2ByTheInstruction) {
   compareFp8(kE5M2, Quantize(kE5M2.name, "cuda", {"sm_80", "sm_89", "sm_90"}));
 }
 
-// The instruction itself saturates infinity, too. Both halves of the pair.
+// The instruction itself also saturates infinity. Tests both halves of the
+// pair.
 TEST(EveryFloat, TheInstructionSaturates) {
   for (const Fp8 &format : {kE4M3, kE5M2}) {
     const uint32_t number = format.fraction == 2 ? MPC_SIM_E5M2 : MPC_SIM_E4M3;
@@ -242,13 +243,13 @@ TEST(EveryFloat, TheInstructionSaturates) {
   }
 }
 
-// All bf16, which hold every tie of FP8, and floats on either side of them.
+// All bf16 values, which include every tie of FP8, and floats on either side.
 TEST(EveryFloat, TheInstructionRoundsBf16) {
   std::vector<uint16_t> wanted(kBlock);
   for (const Fp8 &format : {kE4M3, kE5M2}) {
     const uint32_t number = format.fraction == 2 ? MPC_SIM_E5M2 : MPC_SIM_E4M3;
     for (uint32_t block = 0; block < kBlocks; ++block) {
-      // Infinity is quantize's business.
+      // quantize handles infinity.
       if ((block & 0x3fff) >= 0x7f80 >> 1)
         continue;
       roundToFp8(block * kBlock, wanted, format);
@@ -266,7 +267,7 @@ TEST(EveryFloat, ToBf16) {
   ASSERT_TRUE(bool(target));
   Cast cast("bf16");
   ASSERT_TRUE(cast.isReady());
-  // AVX-512 BF16 takes subnormal numbers for zero.
+  // AVX-512 BF16 treats subnormal numbers as zero.
   compare(std::cref(cast),
           bf16(llvm::is_contained(target->features, "avx512bf16")));
 }

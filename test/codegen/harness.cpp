@@ -91,7 +91,7 @@ Compiled::Compiled(const CompileOptions &model, llvm::StringRef device)
   build(device);
 }
 
-/// Kernels of a module that has its precisions.
+/// Builds the kernels of a module whose precisions have been assigned.
 void Compiled::build(llvm::StringRef device,
                      std::vector<std::string> features) {
   llvm::Expected<CpuTarget> target = findCpuTarget("native");
@@ -206,8 +206,8 @@ private:
 
 } // namespace
 
-/// Memory for all operands, results zero. One that goes on in the memory of an
-/// input (a part of a concat) starts as that.
+/// Memory for all operands; results are zero. A result that shares the memory
+/// of an input (a part of a concat) starts with the input's values.
 static std::vector<Memory> makeOperands(const Kernel &kernel,
                                         const std::vector<Elements> &inputs) {
   std::vector<Memory> memories;
@@ -238,7 +238,7 @@ static std::vector<void *> addressesOf(std::vector<Memory> &memories) {
 
 namespace {
 
-/// A result that is written in the place of an input.
+/// A result that is written to the memory of an input.
 struct Shared {
   unsigned input, result;
 };
@@ -247,7 +247,7 @@ using MaybeShared = std::optional<Shared>;
 
 } // namespace
 
-/// The pairs of which the plan may give one place to both.
+/// The pairs that the plan may place in the same memory.
 static std::vector<Shared> pairsInPlace(const Kernel &kernel) {
   std::vector<Shared> pairs;
   for (unsigned result = 0; result < kernel.outputs.size(); ++result)
@@ -260,13 +260,13 @@ static std::vector<Shared> pairsInPlace(const Kernel &kernel) {
   return pairs;
 }
 
-/// The operand whose memory result number `result` is in.
+/// The operand whose memory contains result number `result`.
 static size_t placeOf(const Kernel &kernel, size_t result, MaybeShared shared) {
   return shared && shared->result == result ? shared->input
                                             : kernel.inputs.size() + result;
 }
 
-/// What the results hold.
+/// The contents of the results.
 static std::vector<std::string> contentsOf(const Kernel &kernel,
                                            const std::vector<Memory> &memories,
                                            MaybeShared shared) {
@@ -276,7 +276,7 @@ static std::vector<std::string> contentsOf(const Kernel &kernel,
   return contents;
 }
 
-/// One run with the items cut at `cuts`, the last piece first.
+/// Runs the kernel once with the items cut at `cuts`, the last piece first.
 static std::vector<Memory> runPieces(const Kernel &kernel,
                                      const std::vector<Elements> &inputs,
                                      const std::vector<int64_t> &cuts,
@@ -305,7 +305,7 @@ void mpc::test::launchOnce(const Kernel &kernel, std::vector<void *> operands) {
             "");
 }
 
-/// Runs the grid of a kernel in all orders that the simulator has.
+/// Runs the grid of a kernel in all orders of the simulator.
 static std::vector<Memory> launch(const Kernel &kernel,
                                   const std::vector<Elements> &inputs,
                                   MaybeShared shared = {}) {
@@ -314,7 +314,7 @@ static std::vector<Memory> launch(const Kernel &kernel,
   std::vector<void *> operands = addressesOf(memories);
   if (shared)
     operands[inputs.size() + shared->result] = operands[shared->input];
-  // As a launch passes them: the address of each parameter.
+  // Addresses of the parameters, as in a launch.
   std::vector<void *> parameters;
   std::vector<device_sim::Buffer> buffers;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -337,7 +337,7 @@ static std::vector<Memory> launch(const Kernel &kernel,
   return memories;
 }
 
-/// Runs the kernel with each result that may take the place of an input there.
+/// Runs the kernel with each result in the memory of an input, where allowed.
 static void checkInPlace(const Kernel &kernel,
                          const std::vector<Elements> &inputs,
                          const std::vector<std::string> &wanted) {
@@ -387,7 +387,7 @@ static Elements randomElements(RankedTensorType type, std::mt19937 &random,
   return values;
 }
 
-/// Relative to the larger of 1 and the value: sums cancel.
+/// Relative to the larger of 1 and the value, because sums may cancel.
 static double tolerance(Type element) {
   if (element.isF64())
     return 1e-12;
@@ -400,8 +400,8 @@ size_t mpc::test::checkKernels(const std::string &text, double low, double high,
                                llvm::StringRef device) {
   SCOPED_TRACE(device.str() + "\n" + text);
   Compiled compiled(text, device);
-  // The reference adds one f32 after the other: 1024 of them, whose sums may be
-  // off by 2^-24 each, are off by 6e-5 at most.
+  // The reference adds f32 values sequentially: with 1024 of them, each
+  // addition off by at most 2^-24, the sum is off by at most 6e-5.
   checkKernels(compiled, low, high, device == "reference" ? 1e-4 : 0);
   return compiled.kernels.size();
 }

@@ -1,7 +1,7 @@
 //===- harness.h - Run generated kernels beside an evaluator ----*- C++ -*-===//
 //
-// Kernels are made from ops of the train dialect as the compiler makes them,
-// loaded into this process and called with their items split in several ways.
+// Kernels are generated from ops of the train dialect as in the compiler,
+// loaded into this process, and called with their items split in several ways.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_CODEGEN_HARNESS_H
@@ -22,14 +22,14 @@ struct CompileOptions;
 
 namespace mpc::test {
 
-/// Elements of a tensor, row-major; booleans and integers too.
+/// Elements of a tensor, row-major, including booleans and integers.
 using Elements = std::vector<double>;
 
 /// The value of `element` nearest to `value`.
 double roundTo(mlir::Type element, double value);
 
 /// Evaluates a kernel of `linalg.generic` element by element. Float arithmetic
-/// is in f64, but for rounding to 16 bits.
+/// is in f64, except for rounding to 16 bits.
 std::vector<Elements> interpret(mlir::func::FuncOp kernel,
                                 const std::vector<Elements> &inputs);
 
@@ -39,17 +39,17 @@ struct Kernel {
   std::vector<mlir::RankedTensorType> inputs, outputs;
   int64_t items;
   mlir::func::FuncOp source; ///< In linalg.
-  unsigned threads;          ///< Threads of a block on a GPU; 0 on a CPU.
+  unsigned threads;          ///< Threads per block on a GPU; 0 on a CPU.
   void *code;
 };
 
 class Compiled {
 public:
-  /// Compiles a module of train ops for this machine, or for the simulator of
-  /// GPUs, of one that has `features`.
+  /// Compiles a module of train ops for this machine, or for the GPU simulator
+  /// of a GPU with `features`.
   explicit Compiled(const std::string &text, llvm::StringRef device = "cpu",
                     std::vector<std::string> features = {});
-  /// The same for a model (ONNX), as `mpc compile` does.
+  /// Compiles an ONNX model, like `mpc compile`.
   Compiled(const CompileOptions &model, llvm::StringRef device);
   ~Compiled();
 
@@ -62,22 +62,22 @@ private:
   Parts *parts;
 };
 
-/// Launches `kernel` of the simulator once, on operands that are bytes.
+/// Launches `kernel` once in the simulator, on operands given as bytes.
 void launchOnce(const Kernel &kernel, std::vector<void *> operands);
 
-/// Calls `kernel` on `inputs`, whole and in pieces, or its threads in several
-/// orders, and with each result that may take the place of an input in that
-/// place; fails the test if that gives other bits or if anything beside the
-/// results is written.
+/// Calls `kernel` on `inputs`: whole and in pieces, or with its threads in
+/// several orders, and with each result in the memory of an input, where
+/// allowed. Fails the test if results differ in any bit or if anything else is
+/// written.
 std::vector<Elements> call(const Kernel &kernel,
                            const std::vector<Elements> &inputs);
 
-/// Compares every kernel of `text` with the evaluator on random inputs, floats
-/// from [low, high]. Returns the number of kernels.
+/// Compares every kernel of `text` with interpret() on random inputs, with
+/// floats in [low, high]. Returns the number of kernels.
 size_t checkKernels(const std::string &text, double low = -3, double high = 3,
                     llvm::StringRef device = "cpu");
 
-/// The same for all kernels of a compiled module, with at least this tolerance.
+/// The same for all kernels of a compiled module, with at least `tolerance`.
 void checkKernels(const Compiled &compiled, double low, double high,
                   double least);
 

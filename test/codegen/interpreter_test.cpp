@@ -12,8 +12,8 @@
 using namespace mlir;
 using namespace mpc::test;
 
-/// Interprets a function of `type` that applies `ops`, which compute %r of %x
-/// and %y, to each element.
+/// Interprets a function that applies `ops`, which compute %r from %x and %y,
+/// to each element.
 static Elements interpretOps(const std::string &from, const std::string &to,
                              const std::string &ops, const Elements &x,
                              const Elements &y) {

@@ -13,7 +13,7 @@ namespace {
 
 using Case = std::tuple<std::string, const char *>;
 
-/// On the CPU and, in the simulator, as on a GPU.
+/// On the CPU, and in the GPU simulator.
 class Kernels : public ::testing::TestWithParam<Case> {};
 
 TEST_P(Kernels, DoWhatTheirOpsSay) {
@@ -25,7 +25,7 @@ TEST_P(Kernels, DoWhatTheirOpsSay) {
   }
 }
 
-/// What {name}s stand for in `text`.
+/// Replaces placeholders {name} in `text`.
 std::string
 fill(std::string text,
      std::initializer_list<std::pair<const char *, std::string>> values) {
@@ -35,8 +35,8 @@ fill(std::string text,
   return text;
 }
 
-// No program takes or gives FP8, so that these are kernels alone: a tensor that
-// is rounded and read in both orders, and one that is turned as it is.
+// FP8 cannot be an input or output of a program, so these are separate kernels:
+// a tensor that is rounded and read in both orders, and one that is transposed.
 TEST(KernelsOfFp8, Transpose) {
   const char *const text = R"(
     func.func @f(%x: tensor<1x{N}x{M}xbf16>, %s: tensor<f32>, %y: tensor<3x{N}x{M}x{T}>) -> (tensor<1x{N}x{M}x{T}>, tensor<{M}x{N}x{T}>, tensor<3x{M}x{N}x{T}>) {

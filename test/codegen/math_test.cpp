@@ -11,7 +11,7 @@ using namespace mpc::test;
 
 namespace {
 
-/// A kernel that applies a function of the math dialect to floats.
+/// Compiles a kernel that applies a function of the math dialect to floats.
 Compiled compileFunction(const std::string &op, size_t count,
                          const std::string &element = "f32",
                          llvm::StringRef device = "cpu") {
@@ -29,8 +29,8 @@ Compiled compileFunction(const std::string &op, size_t count,
       device);
 }
 
-/// 2^18 inputs, evenly spaced: relative errors where the result is at least
-/// `least`.
+/// Checks relative errors for 2^18 evenly spaced inputs whose results are at
+/// least `least`.
 void checkSingle(const std::string &op, double low, double high,
                  double relative, double least) {
   Compiled compiled = compileFunction(op, 262144);
@@ -56,7 +56,7 @@ void checkSingle(const std::string &op, double low, double high,
 }
 
 TEST(Math, SingleFloats) {
-  // exp and exp2 give 0 for results below 2^-125.
+  // exp and exp2 return 0 for results below 2^-125.
   checkSingle("exp", -100, 88.7, 2e-7, 3e-38);
   checkSingle("exp", -1e-3, 1e-3, 2e-7, 3e-38);
   checkSingle("exp2", -140, 127.9, 2e-7, 3e-38);
@@ -102,7 +102,7 @@ TEST(Math, DoubleExp) {
   EXPECT_EQ(limits[2], 1);
 }
 
-/// And of its logarithm, which powers take.
+/// Our own log of f64, which powers use.
 TEST(Math, DoubleLog) {
   constexpr int count = 4096;
   Compiled compiled = compileFunction("log", count, "f64", "cuda");
@@ -127,7 +127,7 @@ TEST(Math, DoubleLog) {
   EXPECT_EQ(limits[4], 0);
 }
 
-/// And of its sine and cosine, which schedules of learning rates take.
+/// Our own sin and cos of f64, which learning rate schedules use.
 TEST(Math, DoubleSines) {
   constexpr int count = 4096;
   for (std::string name : {"sin", "cos"}) {
@@ -153,7 +153,8 @@ TEST(Math, DoubleSines) {
   }
 }
 
-/// NaN, infinities and what saturates come out as from the C library.
+/// Results for NaN, infinities and saturating inputs equal those of the C
+/// library.
 TEST(Math, Limits) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double most = std::numeric_limits<float>::max();
@@ -177,7 +178,8 @@ TEST(Math, Limits) {
   }
 }
 
-/// What is masked counts for nothing, in vectors of every length and on a GPU.
+/// Masked elements contribute exactly 0, in vectors of every length and on a
+/// GPU.
 TEST(Math, PowersOfLowNumbersAreZero) {
   Elements inputs = {-std::numeric_limits<double>::infinity(),
                      -std::numeric_limits<float>::max(), -1e10, -1e4, -200};
@@ -212,8 +214,8 @@ Elements evaluate(const std::string &op, const Elements &inputs) {
   return call(compiled.kernels[0], operands)[0];
 }
 
-/// Far from zero functions are what they tend to, and nothing is NaN: squares
-/// there are infinite.
+/// Far from zero, functions return their limits, and nothing is NaN, although
+/// squares of the inputs are infinite.
 TEST(Math, FarFromZero) {
   const double most = std::numeric_limits<float>::max();
   Elements above, below, ones, zeros, minusOnes;
@@ -238,8 +240,8 @@ TEST(Math, FarFromZero) {
   EXPECT_EQ(evaluate("tanh", below), minusOnes);
 }
 
-/// The logarithm's argument near 1 costs nothing of what is small, and a large
-/// logit nothing of the other term.
+/// Small results keep their precision although the argument of the logarithm is
+/// near 1, and a large logit does not absorb the other term.
 TEST(Math, BinaryCrossEntropyKeepsItsDigits) {
   Elements logits, targets;
   for (double x : {0.0, 1.0, 10.0, 17.0, 40.0, 80.0, 1e4, 1e10, 3e38})
@@ -261,7 +263,7 @@ TEST(Math, BinaryCrossEntropyKeepsItsDigits) {
     double x = logits[i], side = x > 0 ? 1 : 0;
     double wanted =
         x * (side - targets[i]) + std::log1p(std::exp(-std::fabs(x)));
-    // Some roundings of numbers of one sign; below the normal numbers 0.
+    // A few roundings of numbers of one sign; subnormal results may be 0.
     EXPECT_NEAR(found[i], wanted, 8 * 0x1p-24 * wanted + 3e-38)
         << x << " against " << targets[i];
   }

@@ -21,8 +21,8 @@ TEST_P(ModelKernels, DoWhatTheirOpsSay) {
   options.precision = precision;
   options.clipNorm = 1;
   Compiled compiled(options, device);
-  // A value that rounds to its other neighbour in 16 bit moves what is computed
-  // from it; a norm makes four times as much of it.
+  // If a 16-bit value rounds the other way, all values computed from it change;
+  // a norm may amplify the difference four times.
   double least = options.precision == "fp32"   ? 0
                  : options.precision == "bf16" ? 0x1p-6
                                                : 0x1p-8;

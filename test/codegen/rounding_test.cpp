@@ -1,7 +1,8 @@
 //===- rounding_test.cpp - Generated code rounds as the reference does ----===//
 //
-// Every upper half of an f32 with lower halves on, below and above the ties,
-// bit by bit; with whatever instructions this machine has or is limited to.
+// Tests every upper half of an f32 with lower halves at, below and above the
+// ties, bit by bit, with the instructions that this machine has or is limited
+// to.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,7 @@ float floatOf(uint32_t bits) {
   return value;
 }
 
-/// Casts elements, given and returned as bits.
+/// Casts elements, which are passed and returned as bits.
 template <typename To, typename From>
 std::vector<To> cast(const std::string &from, const std::string &to,
                      const std::vector<From> &elements) {
@@ -54,7 +55,7 @@ std::vector<To> cast(const std::string &from, const std::string &to,
   return results;
 }
 
-/// 2^20 floats, and one that makes a tail of one element.
+/// 2^20 floats, and one more for a tail of one element.
 std::vector<uint32_t> manyFloats() {
   std::vector<uint32_t> floats;
   for (uint32_t high = 0; high < 0x10000; ++high)
@@ -73,7 +74,7 @@ std::vector<uint16_t> allHalves() {
   return halves;
 }
 
-/// The first few differences, so that a fault is readable.
+/// Collects the first few differences, to keep failure messages readable.
 class Differences {
 public:
   void compare(uint32_t from, uint32_t found, uint32_t wanted) {
@@ -91,7 +92,7 @@ private:
 TEST(Rounding, ToBf16IsTheReferences) {
   llvm::Expected<mpc::CpuTarget> target = mpc::findCpuTarget("native");
   ASSERT_TRUE(bool(target));
-  // AVX-512 BF16 takes subnormal numbers for zero.
+  // AVX-512 BF16 treats subnormal numbers as zero.
   bool flushes = llvm::is_contained(target->features, "avx512bf16");
   std::vector<uint32_t> floats = manyFloats();
   std::vector<uint16_t> found = cast<uint16_t>("f32", "bf16", floats);
@@ -120,15 +121,15 @@ TEST(Rounding, WideningKeepsEveryBit) {
   for (size_t i = 0; i < halves.size(); ++i) {
     differences.compare(halves[i], brains[i], uint32_t(halves[i]) << 16);
     uint32_t wanted = bitsOf(F16::widen(halves[i]));
-    // Instructions make a signalling NaN quiet.
+    // Instructions make signalling NaNs quiet.
     if ((wanted & 0x7fffffff) > 0x7f800000)
       wanted |= 0x400000;
     differences.compare(halves[i], singles[i], wanted);
   }
 }
 
-/// All codes of a format of 8 bit: bits of fraction, bias, whether it has
-/// infinities.
+/// Checks all codes of an 8-bit format with the given fraction bits and bias,
+/// with or without infinities.
 void compareWidening(const char *format, int fraction, int bias,
                      bool hasInfinity) {
   std::vector<uint8_t> codes;

@@ -1,7 +1,7 @@
 //===- softmax_test.cpp - Softmax, its logarithm and its losses -----------===//
 //
-// Rows of numbers of every magnitude, on the CPU and, in the simulator, as on a
-// GPU: as exact as rows of small ones.
+// Rows of numbers of every magnitude, on the CPU and in the GPU simulator: they
+// are as accurate as rows of small numbers.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kMax = std::numeric_limits<float>::max();
 constexpr double kUlp = 0x1p-23;
-/// Some vectors and a rest.
+/// Some whole vectors and a remainder.
 constexpr size_t kWidth = 37;
 
 struct Row {
@@ -28,8 +28,8 @@ struct Row {
   size_t label;
 };
 
-/// Rows around a magnitude: near its end, far from it, all equal, and from end
-/// to end of what f32 has.
+/// Rows around a magnitude: values close to it, far from it, all equal, and
+/// over the whole range of f32.
 std::vector<Row> rowsOf(double magnitude) {
   auto row = [](size_t label, auto &&element) {
     Row result{{}, label};
@@ -51,7 +51,7 @@ std::vector<Row> rowsOf(double magnitude) {
   return rows;
 }
 
-/// What f64 makes of a row.
+/// The results for a row in f64.
 struct Exact {
   explicit Exact(const Row &row) : label(row.label) {
     double max = *std::max_element(row.x.begin(), row.x.end()), sum = 0;
@@ -67,8 +67,8 @@ struct Exact {
   Elements distance, log, p;
 };
 
-/// An exponential is off by as much as its argument; that counts where the
-/// argument is large.
+/// The relative error of an exponential includes the absolute error of its
+/// argument, which matters if the argument is large.
 double ofExponential(double distance) {
   return 4 * kUlp * std::max(1.0, distance);
 }
@@ -115,10 +115,10 @@ TEST_P(Softmax, KeepsItsDigits) {
     for (size_t i = 0; i < kWidth; ++i) {
       SCOPED_TRACE("row " + std::to_string(n) + ", element " +
                    std::to_string(i) + ", " + std::to_string(all[n].x[i]));
-      // What is below the normal numbers may be 0.
+      // Subnormal results may be 0.
       EXPECT_NEAR(found[0][n * kWidth + i], exact.p[i],
                   exact.p[i] * ofExponential(exact.distance[i]) + 3e-38);
-      // A sum near 1 is off by a unit of 1, and so is its logarithm.
+      // A sum near 1 may be off by one unit of 1, and so may its logarithm.
       double wanted = float(exact.log[i]);
       if (std::isinf(wanted))
         EXPECT_EQ(found[1][n * kWidth + i], wanted);
@@ -161,7 +161,7 @@ TEST_P(Softmax, CrossEntropyKeepsItsDigits) {
       EXPECT_NEAR(found[0][n], loss, 4 * kUlp * std::max(1.0, loss));
     for (size_t i = 0; i < kWidth; ++i) {
       double wanted = exact.p[i] - (i == exact.label ? 1 : 0);
-      // The difference from 1 is off by a unit of 1.
+      // The difference from 1 may be off by one unit of 1.
       EXPECT_NEAR(found[1][n * kWidth + i], wanted,
                   exact.p[i] * ofExponential(exact.distance[i]) + 3e-38 +
                       (i == exact.label ? kUlp : 0))
@@ -180,8 +180,8 @@ INSTANTIATE_TEST_SUITE_P(Magnitudes, Softmax,
                                   std::to_string(info.index);
                          });
 
-/// Masked elements count for nothing, rows of nothing are what ONNX says or 0,
-/// and what is not a number stays that.
+/// Masked elements contribute nothing, fully masked rows give what ONNX
+/// specifies or 0, and NaN stays NaN.
 class SoftmaxLimits : public Softmax {};
 
 TEST_P(SoftmaxLimits, AreExact) {
@@ -232,7 +232,7 @@ TEST_P(SoftmaxLimits, AreExact) {
     }
 }
 
-// What a mask hides gets no gradient, and a row of nothing none at all.
+// Masked elements get no gradient, and neither do fully masked rows.
 TEST_P(SoftmaxLimits, MasksHaveNoGradient) {
   auto row = [](double x, double rest) {
     Row result{Elements(kWidth, rest), 5};

@@ -10,7 +10,7 @@ using Shapes = std::vector<std::pair<int64_t, int64_t>>;
 using Types = std::vector<const char *>;
 
 /// Functions of the train dialect in which {T} is a type, {N} and {M} are
-/// extents, and {K} is 2 M + 3. Their inputs lie in [low, high].
+/// extents, and {K} is 2 M + 3. Inputs are in [low, high].
 struct Source {
   const char *name, *text;
   Types types;
@@ -48,8 +48,8 @@ const Source kSources[] = {
         return %1 : tensor<{M}x{N}x{T}>
       })",
      kAllTypes, kShapes},
-    // Rows and columns of whole vectors, of every width; the last is also
-    // rounded on the way.
+    // Rows and columns of whole vectors, of every width; the last source also
+    // rounds.
     {"TransposedVectors",
      R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>, %y: tensor<3x{N}x{M}x{T}>, %z: tensor<{N}x{M}xf32>, %b: tensor<{M}x1xf32>) -> (tensor<{M}x{N}x{T}>, tensor<3x{M}x{N}x{T}>, tensor<{M}x{N}xbf16>) {
@@ -93,8 +93,8 @@ const Source kSources[] = {
         return %0, %1 : tensor<{T}>, tensor<4x{T}>
       })",
      kAllTypes, kShapes, -0.01, 0.01},
-    // On a GPU in blocks of which the last is shorter: 16411, 65537 and 1009
-    // are prime.
+    // On a GPU, in blocks with a shorter last one: 16411, 65537 and 1009 are
+    // prime.
     {"SumsOfManyRows",
      R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>) -> (tensor<{T}>, tensor<f32>) {
@@ -146,7 +146,7 @@ const Source kSources[] = {
       })",
      kTwoTypes,
      {{7, 3}, {13, 10}, {5, 33}, {3, 1000}, {130, 64}}},
-    // Two sums of a row, one after the other, of something that is kept, too.
+    // Two sums of a row, one after the other, of a value that is also stored.
     {"KeptLogits",
      R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>, %b: tensor<{M}x{T}>, %l: tensor<{N}xi64>) -> (tensor<f32>, tensor<{N}x{M}x{T}>) {
@@ -167,8 +167,8 @@ const Source kSources[] = {
         return %0, %5, %2 : tensor<{N}x{M}x{T}>, tensor<{N}x{T}>, tensor<{N}x{T}>
       })",
      kTwoTypes, kShapes},
-    // Columns and numbers of which one result takes the place of an operand
-    // that another result is made of, too.
+    // Columns and numbers, where one result overwrites an operand that another
+    // result also reads.
     {"KeptColumns", R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>, %a: tensor<{M}x{T}>, %s: tensor<{T}>) -> (tensor<{N}x{T}>, tensor<{M}x{T}>, tensor<{M}x{T}>, tensor<{T}>, tensor<{T}>) {
         %0 = train.reduce_max %x {axes = array<i64: 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}x{T}>
@@ -183,7 +183,7 @@ const Source kSources[] = {
         return %1, %4, %5, %7, %8 : tensor<{N}x{T}>, tensor<{M}x{T}>, tensor<{M}x{T}>, tensor<{T}>, tensor<{T}>
       })",
      kTwoTypes, kShapes},
-    // Numbers of rows that change, and that whole rows read.
+    // Numbers per row that change and that whole rows read.
     {"KeptRowNumbers", R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>, %c: tensor<{N}x1x{T}>, %d: tensor<{N}x1x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x1x{T}>) {
         %0 = train.neg %c : (tensor<{N}x1x{T}>) -> tensor<{N}x1x{T}>
@@ -218,7 +218,8 @@ const Source kSources[] = {
       })",
      kTwoTypes,
      {{9, 10}, {5, 4096}}},
-    // Rows that several warps of a GPU share, and rows too long to be held.
+    // Rows shared by several warps of a GPU, and rows too long to keep in
+    // registers.
     {"LongRows",
      R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>, %g: tensor<{N}x{M}x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{N}xf32>) {
@@ -253,7 +254,7 @@ const Source kSources[] = {
       })",
      kTwoTypes,
      {{64, 96}, {33, 70}}},
-    // Phases of a row with kept values, column sums in the same walk.
+    // Phases of a row with kept values, and column sums in the same walk.
     {"LayerNorm",
      R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>, %s: tensor<{M}xf32>, %b: tensor<{M}xf32>) -> (tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>, tensor<{M}xf32>) {
@@ -279,7 +280,7 @@ const Source kSources[] = {
       })",
      kTwoTypes,
      {{1, 17}, {7, 3}, {13, 10}, {3, 1000}, {130, 64}, {6, 512}}},
-    // Places that are data, beside elements in order.
+    // Reads at positions from data, together with elements in order.
     {"ComputedReads",
      R"(
       func.func @f(%t: tensor<5x{M}x{T}>, %i: tensor<{N}xi64>, %j: tensor<{N}x{M}xi32>, %x: tensor<{N}x{M}x{T}>) -> (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>, tensor<{N}x{M}xi64>) {

@@ -16,7 +16,8 @@ struct KernelProgram {
   double low, high;
 };
 
-/// Every kind of walk has a source; its programs are all types and shapes.
+/// The names of the sources, one or more for each kind of walk. The programs of
+/// a source cover all types and shapes.
 std::vector<std::string> sourceNames();
 std::vector<KernelProgram> programsOf(const std::string &source);
 

@@ -1,4 +1,4 @@
-// Models.
+// Fuzz target for models.
 
 #include "test/fuzz/targets.h"
 
@@ -21,11 +21,11 @@ void mpc::fuzz::import(const uint8_t *data, size_t size) {
   llvm::StringRef bytes(reinterpret_cast<const char *>(data), size);
   llvm::MemoryBufferRef model(bytes, "model.onnx");
   ImportResult result = importOnnx(model, {}, context);
-  // A module, or an error that was said.
+  // There is either a module or an error that was reported.
   if (bool(result.module) != (numErrors == 0) ||
       bool(result.module) != (result.error == ModelError::None))
     std::abort();
-  // One that goes on after failures comes to the same end.
+  // An import that continues after failures has the same outcome.
   ModelSurvey survey;
   ImportOptions options;
   options.survey = &survey;

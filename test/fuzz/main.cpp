@@ -1,4 +1,4 @@
-// One target for libFuzzer: MPC_FUZZ_TARGET names it.
+// The entry point for libFuzzer; MPC_FUZZ_TARGET names the target.
 
 #include "test/fuzz/targets.h"
 

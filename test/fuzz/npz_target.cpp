@@ -1,4 +1,4 @@
-// Data sets.
+// Fuzz target for data sets.
 
 #include "test/fuzz/targets.h"
 #include "tools/npz/Npz.h"

@@ -1,4 +1,4 @@
-// Gives a target every file of its corpus.
+// Runs a target on every file of its corpus.
 
 #ifndef MPC_TEST_FUZZ_REPLAY_H
 #define MPC_TEST_FUZZ_REPLAY_H

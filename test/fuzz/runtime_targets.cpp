@@ -1,4 +1,4 @@
-// Packages and checkpoints.
+// Fuzz targets for packages and checkpoints.
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -19,13 +19,13 @@ namespace mpc::fuzz {
 
 namespace {
 
-// A broken promise ends the process, which libFuzzer and tests notice.
+// Aborts if a condition does not hold, which libFuzzer and tests detect.
 void require(bool promise) {
   if (!promise)
     std::abort();
 }
 
-// Everything that can be asked of a program.
+// Calls every query function on a program.
 void look_at(const mpc_program_t *program) {
   for (size_t i = 0; i < mpc_program_num_states(program); ++i) {
     mpc_state_info_t info = {};
@@ -49,7 +49,7 @@ void write_file(const std::string &path, const void *data, size_t size) {
   ::close(file);
 }
 
-// A session to load into, and a folder in memory for what is loaded.
+// A session, and a folder in memory for the checkpoint to load.
 struct Bench {
   Bench() : program(test::load(test::make_package())) {
     session = test::create(program);

@@ -1,5 +1,5 @@
-// What readers of foreign bytes are given by libFuzzer, and by tests from the
-// corpora beside this file. Each returns normally whatever the bytes are.
+// Fuzz targets for readers of untrusted bytes. libFuzzer runs them, and tests
+// run them on the corpora in this folder. Each returns normally for any bytes.
 
 #ifndef MPC_TEST_FUZZ_TARGETS_H
 #define MPC_TEST_FUZZ_TARGETS_H
@@ -9,12 +9,12 @@
 
 namespace mpc::fuzz {
 
-// A package without its seal, which would keep every changed bit out.
+// A package without its seal, with which every changed bit would be rejected.
 void package(const uint8_t *data, size_t size);
 
-// The three files of a checkpoint, each behind its size (4 bytes,
-// little-endian): what is verified as good can be loaded or belongs to another
-// program.
+// The three files of a checkpoint, each preceded by its size (4 bytes,
+// little-endian). A checkpoint that passes verification can be loaded or
+// belongs to another program.
 void checkpoint(const uint8_t *data, size_t size);
 
 // A .npz file.

@@ -15,7 +15,7 @@ double wide_roundoff(mpc_dtype_t dtype) {
   return roundoff(dtype == MPC_DTYPE_F64 ? MPC_DTYPE_F64 : MPC_DTYPE_F32);
 }
 
-// What is lost where numbers leave the range in which they are relative.
+// The absolute error of numbers below the normal range.
 double underflow(mpc_dtype_t dtype) {
   return dtype == MPC_DTYPE_F16 ? 0x1p-25 : 0x1p-120;
 }
@@ -25,7 +25,7 @@ std::vector<double> representable(const TensorDesc& desc,
   return values_of(desc, make_tensor(desc, values));
 }
 
-// Sums in two parts, as f64 has them, in those of another type.
+// Splits f64 sums into two parts of another type.
 std::vector<double> in_two_parts(const TensorDesc& desc,
                                  std::vector<double> values) {
   const std::vector<double> rounded = representable(desc, values);
@@ -37,10 +37,10 @@ std::vector<double> in_two_parts(const TensorDesc& desc,
   return representable(desc, values);
 }
 
-// One query of one head with its keys, in f64.
+// One query of one head with its keys, computed in f64.
 struct Query {
-  // Sums over all keys that it sees: probabilities, how far these are off
-  // relative to themselves, and the sums of the absolute scores' terms.
+  // For all keys that the query sees: probabilities, their relative errors, and
+  // the sums of the absolute values of the scores' terms.
   std::vector<double> p;
   double log_sum_exp = 0, largest_score = 0, largest_terms = 0;
 };
@@ -144,8 +144,8 @@ AttentionExpectation::AttentionExpectation(const KernelDesc& desc)
   }
 }
 
-// A score is a sum of products; an exponential makes its absolute error a
-// relative one, and the sum of all adds that of the worst.
+// A score is a sum of products. The exponential turns its absolute error into a
+// relative one, and the sum of exponentials adds that of the worst score.
 void AttentionExpectation::bound_forward() {
   const AttentionShape s = shape_of(desc_);
   const double u = wide_roundoff(s.dtype), narrow = roundoff(s.dtype);
@@ -156,7 +156,7 @@ void AttentionExpectation::bound_forward() {
         2.0 * (s.depth + 2) * u * q.largest_terms + 4 * u * q.largest_score;
     const double sum = 2.0 * (static_cast<double>(q.p.size()) + 8) * u;
     bounds_[1][row] = 2 * score + sum + 4 * u * std::fabs(q.log_sum_exp);
-    // What rounding took, or nothing.
+    // The rounding error of the first part, or zero.
     bounds_[1][s.rows() + row] = 2 * u * std::fabs(q.log_sum_exp);
     for (int64_t e = 0; e < s.value_depth; ++e) {
       double& bound = bounds_[0][row * s.value_depth + e];
@@ -175,7 +175,7 @@ void AttentionExpectation::bound_gradient() {
   const double u = wide_roundoff(s.dtype), narrow = roundoff(s.dtype);
   const double tiny = underflow(s.dtype);
   const int64_t group = s.heads / s.key_heads;
-  // What is summed over heads may be rounded for each.
+  // Sums over heads may be rounded for each head.
   const double key_terms =
       2.0 * (static_cast<double>(s.queries * group) + 2) * u +
       (group > 1 ? narrow : 0.0);
@@ -184,7 +184,7 @@ void AttentionExpectation::bound_gradient() {
                              &inputs_[2][keys * s.depth], index);
     const double score = 2.0 * (s.depth + 2) * u * q.largest_terms +
                          4 * u * (q.largest_score + std::fabs(q.log_sum_exp));
-    // The sums of exponentials may come rounded.
+    // The sums of exponentials may be rounded.
     const double p_error = 2 * score + 16 * u + narrow;
     const double* g = &inputs_[0][row * s.value_depth];
     double shared = 0;
@@ -229,7 +229,7 @@ void AttentionExpectation::check(const Kernel& kernel) const {
 
 namespace {
 
-// Runs the kernel that `make` gives; the values of its outputs.
+// Runs the kernel that `make` returns; returns the values of its outputs.
 std::vector<std::vector<double>> outputs_of(
     const KernelDesc& desc, const MakeKernel& make,
     const std::vector<std::vector<double>>& inputs) {
@@ -242,9 +242,10 @@ std::vector<std::vector<double>> outputs_of(
   return outputs;
 }
 
-// The probabilities of one query with keys of one number each, whose scores are
-// their products: as the values, and so the result, are a unit matrix, and as
-// the gradient of the values, for a gradient of ones.
+// The probabilities of one query, with keys of one number each, so that scores
+// are single products. They are read in two ways: as the result, because the
+// values are a unit matrix, and as the gradient of the values, for a gradient
+// of ones.
 struct Probabilities {
   std::vector<double> forward, backward;
 };
@@ -329,7 +330,7 @@ void expect_zeros_for_empty_rows(mpc_dtype_t dtype, const MakeKernel& make) {
                                  made[1]});
   EXPECT_EQ(grads[0][1], 0);
   EXPECT_EQ(grads[2], (std::vector<double>{0.5, 0.5, 0.5, 0.5}));
-  // Only the first query: 2^-100 times p (v - result), p being a half.
+  // Only the first query: 2^-100 * p * (v - result), with p = 1/2.
   EXPECT_EQ(grads[1], (std::vector<double>{-0x1p-101, 0x1p-101}));
 }
 

@@ -1,5 +1,5 @@
-// Attention against the reference in f64, with bounds that follow from how it
-// is computed; for every device.
+// Attention compared with the reference in f64, with error bounds derived from
+// how it is computed; for every device.
 
 #ifndef MPC_TEST_KERNELS_ATTENTION_H_
 #define MPC_TEST_KERNELS_ATTENTION_H_
@@ -18,7 +18,7 @@ struct AttentionCase {
   float scale = 0.25f;
 };
 
-// Sizes around those of vectors, strips and blocks; longer and shorter keys.
+// Sizes near those of vectors, strips and blocks; longer and shorter keys.
 inline const std::vector<AttentionCase> kAttentions = {
     {1, 1, 1, 1, 1, 1, 1, false, 1.0f},
     {1, 1, 1, 1, 1, 1, 1, true, -1.0f},
@@ -45,10 +45,11 @@ inline const std::vector<AttentionCase> kLargeAttentions = {
 KernelDesc attention_desc(KernelId id, const AttentionCase& c,
                           mpc_dtype_t dtype, mpc_dtype_t result);
 
-// Inputs that the dtypes can hold (for the gradient: with what a forward pass
-// made of them), what f64 makes of them, and how far a kernel may be off that
-// keeps sums in f32, and probabilities, their gradients and what each head adds
-// to the gradient of keys that several share, in the operands' dtype.
+// Inputs that the dtypes can represent (for the gradient, including the results
+// of a forward pass), the expected results in f64, and error bounds. The bounds
+// are for a kernel that keeps sums in f32, and in the operands' dtype
+// probabilities, their gradients, and each head's contribution to the gradient
+// of shared keys.
 class AttentionExpectation {
  public:
   explicit AttentionExpectation(const KernelDesc& desc);
@@ -66,13 +67,14 @@ class AttentionExpectation {
 using MakeKernel =
     std::function<std::unique_ptr<Kernel>(const KernelDesc& desc)>;
 
-// Probabilities of scores up to 2^127, of either sign: equal scores, and scores
-// that lie a few units in the last place apart, come out as exact as of small
-// ones, forward and, made again, in the gradient.
+// Probabilities of scores up to 2^127, of either sign, are as accurate as those
+// of small scores, for equal scores and for scores that differ by a few units
+// in the last place, both in the forward pass and when recomputed for the
+// gradient.
 void expect_exact_for_large_scores(mpc_dtype_t dtype, const MakeKernel& make);
 
-// Queries all of whose scores are minus infinity give zeros, and so do their
-// gradients; their neighbours do not notice.
+// Fully masked queries (all scores -inf) give zeros and zero gradients, without
+// any effect on other queries.
 void expect_zeros_for_empty_rows(mpc_dtype_t dtype, const MakeKernel& make);
 
 }  // namespace mpc::kernels::testing

@@ -1,5 +1,5 @@
-// Attention and its gradient: the CPU's and the reference against the reference
-// in f64, the same bits for any number of threads, and damaged descriptions.
+// Attention and its gradient: the CPU kernel and the reference compared with
+// f64, the same bits for any number of threads, and damaged descriptions.
 
 #include "test/kernels/attention.h"
 
@@ -60,7 +60,7 @@ TEST(Attention, ReferenceStaysWithinTheBound) {
       }
 }
 
-// Each gradient may have a type of its own.
+// Each gradient may have its own type.
 TEST(Attention, ResultsMayDifferInType) {
   for (mpc_dtype_t dtype : {bf16, f16})
     for (size_t wide : {6, 7, 8}) {
@@ -80,7 +80,8 @@ std::vector<Buffer> run_on(const KernelDesc& desc, const Context& context,
   return operands;
 }
 
-// The deterministic mode has nothing to change.
+// Results do not depend on the number of threads even without deterministic
+// mode.
 TEST(Attention, AnyNumberOfThreadsGivesTheSameBits) {
   for (const AttentionCase& c : kLargeAttentions)
     for (KernelId id : kBoth)
@@ -99,8 +100,9 @@ TEST(Attention, AnyNumberOfThreadsGivesTheSameBits) {
       }
 }
 
-// Scores far apart, equal, and not numbers. The first probability is 1 where
-// the others' exponentials vanish; a NaN makes its whole row one, and no other.
+// Scores far apart, equal, and NaN. The first probability is 1 if the
+// exponentials of the others vanish; a NaN makes its whole row NaN, and no
+// other row.
 TEST(Attention, DifficultScores) {
   const AttentionCase c{1, 1, 1, 4, 40, 1, 2, false, 1.0f};
   std::vector<double> query = {1000, 0, -87, std::nan("")};
@@ -117,12 +119,13 @@ TEST(Attention, DifficultScores) {
   EXPECT_EQ(sums[0], 1000);
   EXPECT_NEAR(result[2], 39, 1e-4);  // The mean of 0, 2 .. 78.
   EXPECT_NEAR(sums[1], std::log(40.0), 1e-6);
-  EXPECT_NEAR(result[4], 40, 1e-4);  // All but the first.
+  EXPECT_NEAR(result[4], 40, 1e-4);  // All except the first.
   EXPECT_TRUE(std::isnan(result[6]));
   EXPECT_TRUE(std::isnan(sums[3]));
 }
 
-// One key gets all; with one more at a distance, the exponential shows alone.
+// One key gets probability 1; with a second key at a distance, the result is a
+// single exponential.
 TEST(Attention, ExponentialIsGoodToTwoUnits) {
   const int64_t count = 4096;
   const AttentionCase c{1, 1, 1, count, 2, 1, 1, false, 1.0f};
@@ -133,7 +136,7 @@ TEST(Attention, ExponentialIsGoodToTwoUnits) {
   const auto zeros = [](int64_t n) {
     return std::vector<double>(static_cast<size_t>(n));
   };
-  // The gradient of the query is p times 1, where the sum is told to be 1.
+  // The gradient of the query is p * 1, because the sum is given as 1.
   const std::vector<Buffer> operands =
       run_on(desc, {1, false},
              {std::vector<double>(static_cast<size_t>(count), 1.0),
@@ -150,7 +153,7 @@ TEST(Attention, ExponentialIsGoodToTwoUnits) {
 }
 
 void on_cpu_and_reference(void (*expect)(mpc_dtype_t, const MakeKernel&)) {
-  // In f64 the empty rows' products do not overflow.
+  // In f64 the products of the masked rows do not overflow.
   const bool all = expect == expect_exact_for_large_scores;
   for (const auto& [dtype, result] : kTypes)
     if (dtype == result && (all || (dtype != f64 && dtype != f16)))
@@ -158,7 +161,7 @@ void on_cpu_and_reference(void (*expect)(mpc_dtype_t, const MakeKernel&)) {
         return must_make(desc, {1, false});
       });
   for (const mpc_dtype_t dtype : {f32, bf16, f16}) {
-    if (!all && dtype == f16) continue;  // Nor can f16 hold them.
+    if (!all && dtype == f16) continue;  // f16 cannot hold them.
     expect(dtype, [](const KernelDesc& desc) {
       std::string error;
       auto kernel = make_reference_kernel(desc, &error);
@@ -176,7 +179,7 @@ TEST(Attention, EmptyRowsGiveZeros) {
   on_cpu_and_reference(expect_zeros_for_empty_rows);
 }
 
-// Both makers refuse it, with this text.
+// Expects both makers to reject the description with this text.
 void expect_refused(const KernelDesc& desc, const std::string& text) {
   std::string error;
   EXPECT_FALSE(make_cpu_kernel(desc, {2, false}, &error));

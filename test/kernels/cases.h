@@ -1,4 +1,4 @@
-// Calls that are easy to get wrong, for every device.
+// Difficult cases for every device.
 
 #ifndef MPC_TEST_KERNELS_CASES_H_
 #define MPC_TEST_KERNELS_CASES_H_
@@ -14,7 +14,7 @@ struct Types {
   mpc_dtype_t dtype, result;
 };
 
-// Those of products and convolutions on CUDA devices.
+// The types of products and convolutions on CUDA devices.
 inline const std::vector<Types> kCudaTypes = {{MPC_DTYPE_F32, MPC_DTYPE_F32},
                                               {MPC_DTYPE_F16, MPC_DTYPE_F16},
                                               {MPC_DTYPE_F16, MPC_DTYPE_F32},
@@ -25,7 +25,7 @@ struct MatmulCase {
   Shape lhs, rhs, result;
 };
 
-// The operands as without transposes.
+// Sizes are those of the operands without transposes.
 inline KernelDesc matmul_desc(MatmulCase c, bool transpose_lhs,
                               bool transpose_rhs, Types types) {
   const auto flip = [](Shape* s) { std::swap((*s)[s->size() - 2], s->back()); };
@@ -55,7 +55,7 @@ inline const std::vector<MatmulCase> kMatmuls = {
     {{12, 16, 8}, {12, 8, 24}, {12, 16, 24}},
 };
 
-// Large enough that the deterministic mode cuts them, with a rest.
+// Large enough that deterministic mode splits them, with a remainder.
 inline const std::vector<MatmulCase> kLargeMatmuls = {
     {{331, 160}, {160, 130}, {331, 130}},
     {{96, 128}, {128, 777}, {96, 777}},
@@ -95,7 +95,7 @@ inline const std::vector<ConvCase> kLargeConvs = {
     {19, 24, 24, {14, 14}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, {1, 1}},
     {19, 70, 40, {9, 9}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}},
     {1, 24, 20, {28, 28}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
-    // A single image is more than a strip should be.
+    // A single image is larger than the intended size of a strip.
     {5, 4, 4, {180, 181}, {3, 1}, {1, 1}, {1, 1}, {1, 0}, {1, 0}},
 };
 
@@ -129,7 +129,8 @@ inline const std::vector<EmbeddingCase> kEmbeddings = {
     {{11, 300}, {2, 2}}, {{2, 16}, {1100}},   {{257, 33}, {65}},
 };
 
-// Every index, and those next to the range, as far as the dtype has them.
+// Every index in range and those just outside, as far as the dtype can hold
+// them.
 inline std::vector<double> indices_beyond(const KernelDesc& desc) {
   const size_t table = desc.id == KernelId::embedding ? 0 : 2;
   const double rows = static_cast<double>(desc.operands[table].shape[0]);
@@ -140,14 +141,14 @@ inline std::vector<double> indices_beyond(const KernelDesc& desc) {
   return indices;
 }
 
-// Indices for max_pool_grad; the others are made up.
+// Indices for max_pool_grad; other inputs are arbitrary.
 inline std::vector<std::vector<double>> grad_inputs(const KernelDesc& desc) {
   std::vector<std::vector<double>> inputs;
   for (size_t i = 0; i < input_count(desc); ++i)
     inputs.push_back(
         uniform(static_cast<int>(i) + 1, element_count(desc.operands[i])));
   if (desc.id == KernelId::max_pool_grad) {
-    // Any positions, also some that no window has.
+    // Arbitrary positions, including some outside the window.
     const int64_t window = desc.attributes[1] * desc.attributes[2] + 1;
     for (size_t i = 0; i < inputs[1].size(); ++i)
       inputs[1][i] = static_cast<double>(i * 7919 % window);
@@ -155,7 +156,7 @@ inline std::vector<std::vector<double>> grad_inputs(const KernelDesc& desc) {
   return inputs;
 }
 
-// Values with many equals, infinities and NaN.
+// Values with many duplicates, infinities and NaN.
 inline std::vector<double> difficult(size_t count) {
   const double infinity = std::numeric_limits<double>::infinity();
   const double nan = std::numeric_limits<double>::quiet_NaN();

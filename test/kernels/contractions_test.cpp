@@ -1,5 +1,5 @@
-// matmul and convolutions against the reference in f64, in every dtype, on
-// shapes that are easy to get wrong.
+// matmul and convolutions compared with the reference in f64, in every dtype,
+// on difficult shapes.
 
 #include <gtest/gtest.h>
 
@@ -83,8 +83,8 @@ TEST(Conv, BiasMayBeF32BesideSixteenBits) {
   }
 }
 
-// Scratch memory does not grow with the operands: a tile of each, or an image
-// and the sums of weights, for each thread.
+// Scratch memory does not grow with the operands: each thread needs a tile of
+// each operand, or an image and the sums of weights.
 TEST(Scratch, OfWidenedProductsIsTiles) {
   const KernelDesc logits =
       matmul_desc({{4096, 768}, {768, 50304}, {4096, 50304}}, false, true,
@@ -122,7 +122,7 @@ bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
-// A slow fallback of the library would go unnoticed otherwise.
+// Otherwise a slow fallback of the library would go unnoticed.
 TEST(Conv, ChannelsLastRunsOnJitKernels) {
   if (!cpu::has_avx2()) GTEST_SKIP() << "no AVX2";
   const char* isa = cpu::has_avx512() ? "avx512_core" : "avx2";

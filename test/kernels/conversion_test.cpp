@@ -1,5 +1,5 @@
-// Conversions of rows against those of single numbers (float_types_test.cpp),
-// bit by bit, for the vectors of this CPU.
+// Conversions of rows compared bit by bit with conversions of single numbers
+// (float_types_test.cpp), with the vector instructions of this CPU.
 
 #include "kernels/cpu/widened/conversion.h"
 
@@ -14,8 +14,8 @@
 namespace mpc::kernels::cpu {
 namespace {
 
-// Every exponent with fractions around the points where rounding turns, both
-// signs, subnormal numbers, infinities.
+// Every exponent with fractions near rounding boundaries, both signs, subnormal
+// numbers, infinities.
 std::vector<float> floats() {
   std::vector<float> values;
   uint32_t random = 1;
@@ -88,7 +88,7 @@ TEST(Conversion, NanStaysNan) {
   }
 }
 
-// Rows of every length, apart and not; nothing between them is written.
+// Rows of every length, with and without gaps; nothing in the gaps is written.
 void expect_parts(mpc_dtype_t dtype, int64_t rows, int64_t columns,
                   int64_t stride, int threads) {
   const Part part = {3, rows, columns, stride};

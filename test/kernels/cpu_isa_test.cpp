@@ -1,4 +1,4 @@
-// MPC_MAX_CPU_ISA: which instructions count as there.
+// MPC_MAX_CPU_ISA: which instructions count as available.
 
 #include "kernels/cpu_isa.h"
 
@@ -58,7 +58,7 @@ TEST(CpuIsa, LevelsIncludeThoseBelow) {
     EXPECT_EQ(allowed(feature), *feature ? "" : all) << feature;
 }
 
-// Says nothing where there is no limit: tools/test.sh sets several.
+// Tests nothing without a limit; tools/test.sh sets several.
 TEST(CpuIsa, KernelsStayBelowTheLimit) {
   std::string above;
   if (!isa_allows(cpu_isa_limit().isa, "avx512f"))

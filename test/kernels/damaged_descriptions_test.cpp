@@ -1,4 +1,4 @@
-// What a damaged package may describe: no description crashes.
+// Kernel descriptions of a damaged package do not crash.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace mpc::kernels::testing {
 namespace {
 
-// Numbers that break careless arithmetic, put anywhere into valid calls.
+// Numbers that break careless arithmetic, placed anywhere in valid calls.
 TEST(Descriptions, DamageIsRefusedOrHarmless) {
   const int64_t numbers[] = {0,
                              1,

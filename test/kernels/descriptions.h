@@ -1,4 +1,4 @@
-// Calls of kernels that are right until something is changed.
+// Valid descriptions of kernel calls, for tests that change them.
 
 #ifndef MPC_TEST_KERNELS_DESCRIPTIONS_H_
 #define MPC_TEST_KERNELS_DESCRIPTIONS_H_
@@ -14,7 +14,7 @@ constexpr mpc_dtype_t f16 = MPC_DTYPE_F16, f32 = MPC_DTYPE_F32,
                       bf16 = MPC_DTYPE_BF16, i64 = MPC_DTYPE_I64,
                       u8 = MPC_DTYPE_U8;
 
-// Both makers refuse it, with this text.
+// Expects both makers to reject the description with this text.
 inline void expect_refused(const KernelDesc& desc, const std::string& text) {
   std::string error;
   EXPECT_FALSE(make_cpu_kernel(desc, {2, false}, &error));

@@ -1,4 +1,4 @@
-// What a damaged package may describe: every rule has a case.
+// Kernel descriptions of a damaged package: a case for every rule.
 
 #include "test/kernels/descriptions.h"
 
@@ -79,7 +79,7 @@ TEST(Descriptions, ScaledMatmul) {
     desc.operands[operand] = std::move(other);
     return desc;
   };
-  // What is right is for GPUs.
+  // Valid descriptions are for GPUs only.
   expect_refused(with(2, {f32, {1, 1}}),
                  "scaled_matmul: operands of f8e4m3 are multiplied by GPUs "
                  "alone; programs for CPUs widen them");
@@ -91,7 +91,7 @@ TEST(Descriptions, ScaledMatmul) {
   expect_refused(desc, "scaled_matmul: needs 2 attributes, found 3");
   desc.attributes = {2, 1};
   expect_refused(desc, "scaled_matmul: transpose_lhs must be in 0..1, found 2");
-  // Factors of another type, or more than one.
+  // Factors of another type, or with more than one element.
   expect_refused(with(2, {bf16, {}}),
                  "scaled_matmul: operand 2 must be f32, found bf16");
   expect_refused(with(3, {i64, {}}),
@@ -105,7 +105,7 @@ TEST(Descriptions, ScaledMatmul) {
   expect_refused(with(3, {f32, {0}}),
                  "scaled_matmul: operand 3 has shape [0], extents must be in "
                  "1..2147483647");
-  // Operands that a product has no factors for.
+  // Operands of types for which a product takes no factors.
   expect_refused(with(0, {bf16, {2, 16}}),
                  "scaled_matmul: operand 0 must be f8e4m3 or f8e5m2, found "
                  "bf16");

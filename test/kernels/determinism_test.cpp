@@ -1,5 +1,5 @@
-// Equal bits: from run to run always, from one number of threads to another
-// where the context asks for it.
+// Bit-identical results: always from run to run, and for any number of threads
+// if the context requests it.
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr mpc_dtype_t kTypes[] = {MPC_DTYPE_F32, MPC_DTYPE_BF16, MPC_DTYPE_F16};
 
 std::vector<KernelDesc> calls() {
-  // Long sums, few results: what a library likes to split by threads.
+  // Long sums with few results, which a library may split over threads.
   const std::vector<ConvCase> convs = {
       {64, 1, 16, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
       {61, 16, 32, {8, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}},
@@ -76,7 +76,7 @@ TEST(Determinism, TheSameNumberOfThreadsGivesTheSameBits) {
     }
 }
 
-// A kernel remembers addresses between calls; other ones must reach it.
+// A kernel caches addresses between calls, but must use new ones.
 TEST(Determinism, OperandsMayMoveBetweenRuns) {
   for (const KernelDesc& desc : calls())
     for (bool deterministic : {false, true}) {

@@ -1,5 +1,5 @@
-// Rows of a table by index against the reference, bit by bit: threads own parts
-// of the table, so that each sum is taken in the reference's order.
+// Rows of a table by index compared bit by bit with the reference: threads own
+// parts of the table, so that each sum is computed in the reference's order.
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 namespace mpc::kernels {
 namespace {
 
-// The nearest of all numbers of a 16-bit format, by search: `widen` maps the
-// bits of non-negative numbers to values in rising order.
+// Finds the nearest number of a 16-bit format by search: `widen` maps the bits
+// of non-negative numbers to values in ascending order.
 template <typename Widen>
 uint16_t nearest(double value, uint16_t infinity, Widen widen) {
   uint16_t low = 0, high = infinity;  // widen(low) <= value < widen(high)
@@ -17,7 +17,7 @@ uint16_t nearest(double value, uint16_t infinity, Widen widen) {
     const uint16_t middle = static_cast<uint16_t>((low + high) / 2);
     (widen(middle) <= value ? low : high) = middle;
   }
-  // Infinity stands where the next number would be.
+  // For rounding, infinity counts as the next number.
   const double above =
       high == infinity ? 2 * widen(low) - widen(low - 1) : widen(high);
   const double down = value - widen(low), up = above - value;

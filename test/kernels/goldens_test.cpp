@@ -1,5 +1,6 @@
-// The reference against PyTorch (test/kernels/goldens): in f64, on inputs for
-// which every sum is exact, so that only divisions may differ in the last bit.
+// The reference compared with PyTorch (test/kernels/goldens): in f64, on inputs
+// for which every sum is exact, so that only divisions may differ in the last
+// bit.
 
 #include <gtest/gtest.h>
 
@@ -55,7 +56,7 @@ bool looks_up(const KernelDesc& desc) {
   return desc.id == KernelId::embedding || desc.id == KernelId::embedding_grad;
 }
 
-// Where a case lists indices, they are u8, or for tables i64.
+// If a case lists indices, they are u8, or i64 for tables.
 void set_index_dtype(KernelDesc* desc) {
   if (desc->id == KernelId::max_pool) desc->operands[2].dtype = MPC_DTYPE_U8;
   if (desc->id == KernelId::max_pool_grad)

@@ -61,7 +61,7 @@ std::vector<std::vector<double>> representable_inputs(const KernelDesc& desc) {
   return inputs;
 }
 
-// Inputs, and what the kernels may answer.
+// Inputs, expected results and error bounds.
 struct Expectation {
   Expectation(const KernelDesc& desc, int terms)
       : desc(desc), inputs(representable_inputs(desc)) {
@@ -76,7 +76,7 @@ struct Expectation {
     for (size_t o = 0; o < outputs.size(); ++o) {
       const mpc_dtype_t dtype = desc.operands[inputs.size() + o].dtype;
       const double u_out = roundoff(dtype);
-      // Half of the smallest f16; the other formats reach below 1e-37.
+      // Half of the smallest f16; other formats have numbers below 1e-37.
       const double underflow = dtype == MPC_DTYPE_F16 ? 0x1p-25 : 0x1p-126;
       for (size_t i = 0; i < outputs[o].size(); ++i)
         bounds[o][i] = 2.0 * (terms + 2) * u_sum * bounds[o][i] +
@@ -205,7 +205,7 @@ std::vector<double> indices_for(const KernelDesc& desc) {
   std::vector<double> indices = uniform(9, element_count(desc.operands[1]));
   for (double& index : indices)
     index = std::floor(index * static_cast<double>(rows));
-  // A run of equals in every case that has room for one.
+  // A run of equal indices in every case that is large enough.
   for (size_t i = 0; i < indices.size() / 3; ++i) indices[2 * i] = indices[0];
   return indices;
 }

@@ -1,5 +1,5 @@
-// Runs kernels on made-up operands and compares them with a bound that follows
-// from how they compute.
+// Runs kernels on generated operands and compares the results, with error
+// bounds derived from how the kernels compute.
 
 #ifndef MPC_TEST_KERNELS_HARNESS_H_
 #define MPC_TEST_KERNELS_HARNESS_H_
@@ -17,7 +17,7 @@ namespace mpc::kernels::testing {
 
 using Shape = std::vector<int64_t>;
 
-// Memory aligned as kernels expect it, with a guard behind its end.
+// Memory with the alignment that kernels expect, and a guard after its end.
 class Buffer {
  public:
   explicit Buffer(size_t bytes);
@@ -27,7 +27,7 @@ class Buffer {
 
   void* data() const { return data_; }
   size_t size() const { return bytes_; }
-  // No kernel wrote behind the end.
+  // Whether no kernel has written after the end.
   bool intact() const;
   bool operator==(const Buffer& other) const;
 
@@ -40,20 +40,20 @@ Buffer make_tensor(const TensorDesc& desc, const std::vector<double>& values);
 std::vector<double> values_of(const TensorDesc& desc, const Buffer& buffer);
 size_t element_count(const TensorDesc& desc);
 
-// Eighths in -4..4 from a generator that test/kernels/goldens shares; exact in
-// every float. Different for each operand.
+// Multiples of 1/8 in -4..4 from the generator that test/kernels/goldens also
+// uses; exact in every float type. Different for each operand.
 std::vector<double> eighths(int operand, size_t count);
 // Evenly spread in -1..1.
 std::vector<double> uniform(int seed, size_t count);
 
-// Indices for embedding and embedding_grad: in range, negative ones and many
-// equal ones among them.
+// Indices for embedding and embedding_grad: in range, including negative and
+// many equal ones.
 std::vector<double> indices_for(const KernelDesc& desc);
 
 // Inputs come first in a description.
 size_t input_count(const KernelDesc& desc);
 
-// Operands with values in the inputs and rubbish in the outputs.
+// Operands with values in the inputs and garbage in the outputs.
 std::vector<Buffer> make_operands(const KernelDesc& desc,
                                   const std::vector<std::vector<double>>& in);
 // Runs; a test failure if that fails or writes where it must not.

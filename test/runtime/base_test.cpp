@@ -1,4 +1,4 @@
-// The small parts: 16-bit floats, JSON, names, safetensors.
+// Basic components: 16-bit floats, JSON, names, safetensors.
 
 #include <gtest/gtest.h>
 
@@ -14,8 +14,8 @@
 namespace mpc::runtime {
 namespace {
 
-// All 16-bit values and their neighbourhood: between two that follow each
-// other everything up to the middle goes down (or to the even one).
+// Checks all 16-bit values and the floats between them: up to the midpoint of
+// two adjacent values, floats round down (the midpoint itself to even).
 void check_rounding(uint16_t (*narrow)(float), float (*widen)(uint16_t),
                     uint16_t infinity) {
   for (uint32_t bits = 0; bits < 0x10000; ++bits) {
@@ -26,7 +26,7 @@ void check_rounding(uint16_t (*narrow)(float), float (*widen)(uint16_t),
       continue;
     }
     ASSERT_EQ(narrow(wide), value);
-    if (value >= infinity) continue;  // Positive ones below infinity.
+    if (value >= infinity) continue;  // Only positive values below infinity.
     auto next = static_cast<uint16_t>(value + 1);
     double above = next == infinity ? 2.0 * wide - widen(value - 1)
                                     : static_cast<double>(widen(next));
@@ -40,7 +40,7 @@ void check_rounding(uint16_t (*narrow)(float), float (*widen)(uint16_t),
 
 TEST(Number, RoundsToBf16) {
   check_rounding(bf16_from_f32, f32_from_bf16, 0x7f80);
-  // A NaN whose payload lies in the lost bits must not become infinity.
+  // A NaN whose payload is only in the dropped bits must not become infinity.
   uint32_t bits = 0x7f800001;
   float nan;
   std::memcpy(&nan, &bits, 4);
@@ -54,14 +54,14 @@ TEST(Number, RoundsToF16) {
   EXPECT_EQ(f16_from_f32(1e30f), 0x7c00);
 }
 
-// f64 rounds once, not by way of f32.
+// f64 is rounded once, not through f32.
 TEST(Number, RoundsF64Once) {
   double values[3] = {1.0 + 0x1p-8 + 0x1p-40, 1.0 + 0x1p-8,
                       -1.0 - 0x1p-8 - 0x1p-50};
   uint16_t rounded[3];
   ASSERT_TRUE(
       round_elements(MPC_DTYPE_F64, values, MPC_DTYPE_BF16, rounded, 3));
-  EXPECT_EQ(rounded[0], 0x3f81);  // Above the middle, which f32 cannot tell.
+  EXPECT_EQ(rounded[0], 0x3f81);  // Above the midpoint, but not in f32.
   EXPECT_EQ(rounded[1], 0x3f80);
   EXPECT_EQ(rounded[2], 0xbf81);
   EXPECT_FALSE(

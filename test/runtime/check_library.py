@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fails unless libmpcrt.so is as small and as separate as it is meant to be.
+"""Fails if libmpcrt.so is too large or has dependencies or symbols that it should not have.
 
 Usage: check_library.py LIBMPCRT.SO. Prints one line per fault.
 """
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-# What the library may need; whatever else it needs, an embedder must ship.
+# Libraries that libmpcrt.so may need. An embedder would have to ship any other.
 NEEDED = re.compile(r"lib(dnnl|gomp|stdc\+\+|gcc_s|m|c|dl)\.so|ld-linux")
 MOST_BYTES = 2_000_000  # Stripped.
 

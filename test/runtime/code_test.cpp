@@ -1,4 +1,4 @@
-// How a session holds the code of a package.
+// How a session loads the code of a package.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace mpc::test {
 namespace {
 
-// The files of code that this process holds open.
+// The files with code that this process has open.
 std::vector<int> code_files() {
   std::vector<int> files;
   for (const auto& entry :
@@ -62,7 +62,7 @@ TEST(Code, NamesTheMissingFunction) {
             "the compiled code lacks the function 'test_nothing'");
 }
 
-// Two programs' code with the same symbols must not be taken for each other.
+// The code of two programs with the same symbols must not be confused.
 TEST(Code, IsKeptApartForEachSession) {
   ProgramPtr first = load(make_package());
   ProgramPtr second = load(make_package());

@@ -1,5 +1,5 @@
-// What the code segment of the test packages holds: the shape of compiled
-// functions, with a training step that is simple enough to follow by hand.
+// The code segment of the test packages: functions in the form of compiled
+// ones, with a training step that is simple enough to verify by hand.
 
 #include <math.h>
 #include <stdint.h>
@@ -31,7 +31,7 @@ void test_gradient(void* const* operands, int64_t begin, int64_t end) {
   *(float*)operands[4] = mean;
 }
 
-// Momentum on unscaled gradients, the 16-bit copy, counters, the loss scale.
+// Momentum on unscaled gradients, the working copy, counters, the loss scale.
 // operands: gradient, scale, parameters, copy, velocity, learning rate, step,
 // streak, norm, finite
 void test_update(void* const* operands, int64_t begin, int64_t end) {
@@ -90,9 +90,8 @@ void test_evaluate(void* const* operands, int64_t begin, int64_t end) {
   }
 }
 
-// Counts how often each item is computed, and in how many pieces: item
-// `begin` of each piece gets 100 on top.
-// operands: counts[1000] i32
+// Counts how often each item is computed, and in how many pieces: the first
+// item of each piece is incremented by another 100. operands: counts[1000] i32
 void test_count(void* const* operands, int64_t begin, int64_t end) {
   int32_t* counts = operands[0];
   for (int64_t i = begin; i < end; ++i) counts[i] += 1;

@@ -1,5 +1,5 @@
-// Folders and files that somebody arranged to do harm: nothing that is not ours
-// is touched, and nothing costs more than its own size.
+// Malicious folders and files: nothing that is not ours is modified, and no
+// file costs more than its size.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ TEST(Hostile, PruningFollowsNoLinks) {
   for (const std::string& name : links)
     ASSERT_EQ(symlink((other / "step-7").c_str(), (run / name).c_str()), 0);
 
-  // One stays, and it is not the link to a newer one.
+  // One checkpoint is kept, and it is not the link to a newer one.
   EXPECT_OK(mpc_checkpoint_prune(run.path().c_str(), 1));
   std::vector<std::string> left = names_in(run.path());
   links.push_back("step-3");
@@ -57,7 +57,7 @@ TEST(Hostile, PruningFollowsNoLinks) {
   EXPECT_OK(mpc_session_load_checkpoint(fresh.get(), (run / "step-3").c_str()));
 }
 
-// A name like ours does not make a folder ours.
+// A folder is not a checkpoint just because of its name.
 TEST(Hostile, PruningKeepsFoldersThatHoldMore) {
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
@@ -73,10 +73,10 @@ TEST(Hostile, PruningKeepsFoldersThatHoldMore) {
 }
 
 //===----------------------------------------------------------------------===//
-// Files that cost more than they are
+// Files that cost more than their size
 //===----------------------------------------------------------------------===//
 
-// The file with `json` as its header, and no data.
+// The error for a file with `json` as its header and no data.
 std::string tensors_error(const std::string& json) {
   std::string file(8, '\0');
   for (size_t i = 0; i < 8; ++i)
@@ -108,7 +108,7 @@ TEST(Hostile, HeadersCostWhatTheyAre) {
   EXPECT_NE(take(runtime::parse_state("s", many.data(), many.size(), &state))
                 .message.find("too many values"),
             std::string::npos);
-  // As many tensors as there is room for are none too many.
+  // The maximum number of tensors is accepted.
   std::string honest = "{";
   for (int i = 0; i < 20000; ++i)
     honest += (i > 0 ? ",\"t" : "\"t") + std::to_string(i) +
@@ -120,7 +120,7 @@ TEST(Hostile, HeadersCostWhatTheyAre) {
             std::string::npos);
 }
 
-// What can be saved can be read.
+// Every checkpoint that can be saved can be read.
 TEST(Hostile, NoMorePropertiesThanCanBeRead) {
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
@@ -135,8 +135,7 @@ TEST(Hostile, NoMorePropertiesThanCanBeRead) {
   EXPECT_TRUE(names_in(folder.path()).empty());
 }
 
-// Tables of a package that all refer to one part: `count` states of one table,
-// whose name is long.
+// A package with `count` states that are all the same table, with a long name.
 Bytes package_of_shared_states(size_t count) {
   flatbuffers::FlatBufferBuilder builder;
   auto state = program::CreateStateDirect(
@@ -200,7 +199,7 @@ TEST(Hostile, VariantsAreFew) {
 // Names and numbers
 //===----------------------------------------------------------------------===//
 
-// safetensors gives it another meaning: what is saved could not be read.
+// safetensors gives this name another meaning, so the file could not be read.
 TEST(Hostile, NoStateIsCalledLikeMetadata) {
   PackageOptions options;
   options.parameter = "__metadata__";
@@ -252,7 +251,7 @@ TEST(Hostile, StepsAreCountedFromZero) {
             "state 'step_count' counts steps; it cannot be -1");
 }
 
-// The size of the first tensor is the way to the second.
+// The size of the first tensor determines the offset of the second.
 TEST(Hostile, TensorsAreNoLargerThanTheyCanBe) {
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
@@ -268,7 +267,7 @@ TEST(Hostile, TensorsAreNoLargerThanTheyCanBe) {
   }
 }
 
-// What fuzzing began with and what it found.
+// The seeds of fuzzing and what it found.
 TEST(Hostile, Corpora) {
   fuzz::replay(MPC_FUZZ_CORPORA "/package", fuzz::package);
   fuzz::replay(MPC_FUZZ_CORPORA "/checkpoint", fuzz::checkpoint);

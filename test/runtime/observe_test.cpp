@@ -1,5 +1,5 @@
-// The entry point `observe`: what packages may say of it, and how it is told
-// of.
+// The entry point `observe`: valid and invalid packages, and its description in
+// the API.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ EntryT& entry_of(ProgramT& p, const std::string& name) {
   return *p.variants[0]->entries[0];
 }
 
-// Adds `observe` with two rows: of input `x`, and of an op that reads it.
+// Adds `observe` with two rows: for input `x`, and for an op that reads it.
 void add_observe(ProgramT& p) {
   VariantT& variant = *p.variants[0];
   auto entry = std::make_unique<EntryT>();

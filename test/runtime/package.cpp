@@ -35,7 +35,7 @@ uint64_t round_up(uint64_t offset) { return (offset + 63) / 64 * 64; }
 
 constexpr uint32_t kCopy = 10;  // As kernels/catalog.def has it.
 
-// Collects the parts of a package and hands out offsets.
+// Collects the parts of a package and assigns offsets.
 class Builder {
  public:
   Builder() {
@@ -163,12 +163,12 @@ Bytes Builder::finish(const std::function<void(ProgramT&)>& edit) {
     auto segment = std::make_unique<SegmentT>();
     segment->kind = piece.kind;
     segment->target = piece.target;
-    segment->offset = 64;  // Not 0, which takes no room in the table.
+    segment->offset = 64;  // Not 0, which would take no space in the table.
     segment->size = piece.bytes.size();
     segment->checksum = XXH3_64bits(piece.bytes.data(), piece.bytes.size());
     program.segments.push_back(std::move(segment));
   }
-  // Room for what an edit adds to the tables.
+  // Space for additions to the tables by an edit.
   uint64_t offset = round_up(root_bytes(program).size() + 4096);
   for (size_t i = 0; i < segments_.size(); ++i) {
     program.segments[i]->offset = offset;
@@ -196,7 +196,7 @@ std::unique_ptr<SlotT> slot(const std::string& name, uint64_t offset,
   return result;
 }
 
-// States that hold one value for each parameter.
+// States with one value for each parameter.
 void add_option(Builder& builder, const char* name, const std::string& value) {
   auto option = std::make_unique<OptionT>();
   option->name = name;
@@ -220,7 +220,7 @@ void add_states(Builder& builder, const PackageOptions& options) {
   initial[16] = -1;
   initial[17] = 1;
   builder.initial(*builder.program.states.back(), initial);
-  // The step always writes one; without a working copy it is a plain state.
+  // The step always writes a copy; without a working copy it is a plain state.
   if (options.working_copy) {
     add_packed(builder, options, "parameters.bf16", StateKind::WorkingCopy,
                DType::BF16, 2);
@@ -327,8 +327,8 @@ void add_training(Builder& builder, const BufferT& x, const BufferT& labels,
   add(clear, *builder.state_buffer("gradients"));
 }
 
-// The same program for CUDA, one thread for each item. The matrix product is a
-// function here: it would need NVIDIA's library.
+// The same program for CUDA, with one thread per item. The matrix product is a
+// function, because the catalog kernel would need NVIDIA's library.
 void add_cuda(Builder& builder, const PackageOptions& options) {
   if (options.ptx.empty() && options.cubins.empty()) return;
   for (const std::string& target : options.ptx) {
@@ -511,7 +511,7 @@ static Bytes read_tensor(mpc_session_t* session, const mpc_state_info_t& info) {
 }
 
 Bytes read_state(const SessionPtr& session, const char* name) {
-  // Types are guessed from what the package has.
+  // Types are inferred from the name of the state.
   static const int64_t kW[2] = {4, 2}, kPair[1] = {2}, kCounts[1] = {1000};
   std::string last = std::string(name).substr(std::string(name).rfind('/') + 1);
   mpc_state_info_t info = {};
@@ -572,7 +572,7 @@ Bytes read_bytes(const std::string& path) {
 }
 
 void write_bytes(const std::string& path, const Bytes& bytes) {
-  // In place: ext4 syncs a file that was truncated to nothing first.
+  // Overwrite in place: ext4 first syncs a file that was truncated to 0 bytes.
   if (!std::filesystem::exists(path)) std::ofstream(path, std::ios::binary);
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   std::filesystem::resize_file(path, bytes.size());

@@ -1,4 +1,4 @@
-// Packages for the tests, built without a compiler.
+// Test packages, built without the compiler.
 
 #ifndef MPC_TEST_RUNTIME_PACKAGE_H_
 #define MPC_TEST_RUNTIME_PACKAGE_H_
@@ -16,24 +16,25 @@ namespace mpc::test {
 
 using Bytes = std::vector<uint8_t>;
 
-// What to build. `edit` sees the tables before they are packed.
+// What to build. `edit` can change the tables before they are packed.
 struct PackageOptions {
   bool loss_scaling = true;
   float loss_scale = 8;
-  bool guarded = false;  // Tells whether a step was made; so it does anyway
-                         // if the loss is scaled.
+  bool guarded = false;  // Report whether a step was finite; always done if the
+                         // loss is scaled.
   uint32_t accumulate = 1;
   bool working_copy = true;
   std::string parameter = "w";  // Name of the first slot.
-  // Code for CUDA that is added ("sm_90"): the same program, whose kernels a
-  // test gives to a fake driver. Text of PTX, or a cubin.
+  // Architectures ("sm_90") for which CUDA code is added, as PTX text or cubin:
+  // the same program, with kernels that a test registers with a fake driver.
   std::vector<std::string> ptx, cubins;
   std::string precision = "bf16";
-  // A derived state, the parameters as `derive` copies them; what `show` gives,
-  // and the state "runs", how often `derive` ran.
+  // Adds a derived state to which `derive` copies the parameters, the entry
+  // point `show`, which returns it, and the state "runs", which counts runs of
+  // `derive`.
   bool derived = false;
-  // Elements of another input of `step`, which adds it to the state
-  // "bulk_sum". 0: there is none.
+  // Number of elements of another input of `step`, which adds it to the state
+  // "bulk_sum". 0: no such input.
   int64_t bulk = 0;
   std::function<void(program::ProgramT&)> edit;
 };
@@ -42,10 +43,10 @@ struct PackageOptions {
 // `accumulate` and `apply`), `evaluate`, `predict` (x @ w) and `count`.
 Bytes make_package(const PackageOptions& options = {});
 
-// Only a copy of input `x` to output `y`: small, without code.
+// A small package without code that only copies input `x` to output `y`.
 Bytes make_small_package();
 
-// Writes seal and checksums again after a change.
+// Updates checksums and seal after a change.
 void seal(Bytes* package);
 
 struct ProgramDeleter {
@@ -68,7 +69,7 @@ struct Outcome {
 };
 Outcome take(mpc_status_t status);
 
-// What loading a package comes to.
+// The outcome of loading a package.
 Outcome try_load(const Bytes& package);
 
 // These fail the test on an error.
@@ -92,10 +93,10 @@ mpc_step_info_t step(const SessionPtr& session, float value);
 Bytes read_state(const SessionPtr& session, const char* name);
 float read_float(const SessionPtr& session, const char* name);
 
-// All state tensors one after the other.
+// All state tensors, concatenated.
 Bytes all_states(const ProgramPtr& program, const SessionPtr& session);
 
-// A folder of its own, removed with everything in it at the end.
+// A temporary folder that is removed with its contents by the destructor.
 class Folder {
  public:
   Folder();

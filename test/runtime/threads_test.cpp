@@ -1,5 +1,5 @@
-// A session's threads: how many, and beside other sessions, the program's own
-// OpenMP, and fork().
+// The threads of a session: their number, and their interaction with other
+// sessions, the program's own OpenMP, and fork().
 
 #include <gtest/gtest.h>
 #include <omp.h>
@@ -68,8 +68,8 @@ TEST(Threads, AChildOfTheProcessTrainsOn) {
   EXPECT_EQ(train(program, session), train(program, other));
 }
 
-// A step that cannot begin for want of resources harms nothing: the child of a
-// fork has to start its threads again, and may start none here.
+// A step that cannot start for lack of resources does no harm: the child of a
+// fork must start its threads again, which is not allowed here.
 TEST(Threads, AStepThatCannotStartThemCanBeMadeLater) {
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program, 2), other = create(program, 2);
@@ -83,7 +83,7 @@ TEST(Threads, AStepThatCannotStartThemCanBeMadeLater) {
     getrlimit(RLIMIT_NPROC, &limit);
     const rlimit none = {0, limit.rlim_max};
     const Batch batch(1);
-    const bool is_root = getuid() == 0;  // Whom no such limit stops.
+    const bool is_root = getuid() == 0;  // The limit does not apply to root.
     constexpr uid_t kNobody = 65534;
     if (is_root && setresuid(kNobody, kNobody, 0) != 0) _exit(5);
     setrlimit(RLIMIT_NPROC, &none);
@@ -115,7 +115,7 @@ TEST(Threads, AreAsManyAsTheThreadHasCpus) {
     unsetenv("OMP_NUM_THREADS");
   }).join();
   EXPECT_EQ(one, 1);
-  // OpenMP read it when the process started; without it, it counted then.
+  // OpenMP read the variable, or counted CPUs, when the process started.
   EXPECT_EQ(asked, omp_get_max_threads());
 }
 
@@ -138,7 +138,7 @@ TEST(Threads, ControlGroupsLimitThem) {
   EXPECT_EQ(quota(), 2.5);
   write("outer/inner/cpu.max", "300000 100000\n");
   EXPECT_EQ(quota(), 2.5);
-  write("cpu.max", "50000 100000\n");  // A container sees its own group so.
+  write("cpu.max", "50000 100000\n");  // The group of a container.
   EXPECT_EQ(quota(), 0.5);
   write("groups", "0::/\n");
   EXPECT_EQ(quota(), 0.5);

@@ -96,7 +96,7 @@ inline NumberRange RangesTest::rangeOf(Type type, const test::Values &values) {
 /// Fails unless `values`, in rows of `extent`, are what `range` says.
 inline void expectWithin(const NumberRange &range, const test::Values &values,
                          size_t extent) {
-  // Sums of this test are not those of a program.
+  // Sums in this test round differently from those in a program.
   auto slack = [](double bound) { return std::abs(bound) * 1e-6; };
   double sum = 0, squares = 0;
   for (size_t i = 0; i < values.size(); ++i) {

@@ -14,8 +14,8 @@
 
 namespace mpc::test {
 
-/// Random ops on rows of 6, of two inputs, weights and masks; all values are
-/// results.
+/// Draws random ops on rows of 6, with two inputs, weights and masks; all
+/// values are results.
 static std::string drawGraph(std::mt19937 &random) {
   const std::string t = "tensor<4x6xf32>";
   static const char *const unary[] = {

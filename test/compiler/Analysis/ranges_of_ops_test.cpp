@@ -1,8 +1,8 @@
 //===- ranges_of_ops_test.cpp - What is proven of each op -----------------===//
 //
-// Every op that says what its results can be is compiled and run on numbers of
-// all sizes, infinities and NaN among them: what comes out must be what follows
-// from what went in. Then random graphs, of whose inputs nothing is known.
+// Compiles every op that infers a range for its results, and runs it on numbers
+// of all magnitudes, including infinities and NaN: results must be in the range
+// inferred from the inputs. Also tests random graphs with unknown inputs.
 //
 //===----------------------------------------------------------------------===//
 
@@ -21,7 +21,7 @@
 
 namespace mpc::test {
 
-/// What is not in the files that hold one of each op.
+/// Cases that are not in the files with one of each op.
 const char *const kMoreOps = R"(
   func.func @more(%x: tensor<5x3xf32>, %c: tensor<5x3xi1>, %i: tensor<5x3xi64>) {
     %0 = train.cast %x {to = f32} : (tensor<5x3xf32>) -> tensor<5x3xf32>
@@ -31,7 +31,7 @@ const char *const kMoreOps = R"(
     return
   })";
 
-/// What is no float is known: conditions, and indices.
+/// Values that are not floats are constants: conditions and indices.
 static Value makeIntegers(OpBuilder &builder, Location loc, Type type,
                           std::mt19937 &random) {
   auto tensor = cast<RankedTensorType>(type);
@@ -42,7 +42,7 @@ static Value makeIntegers(OpBuilder &builder, Location loc, Type type,
       builder, loc, ElementsAttr(DenseElementsAttr::get(tensor, values)));
 }
 
-/// False if the op has no code.
+/// Returns false if no code can be generated for the op.
 bool RangesTest::checkOp(Operation *op) {
   if (!isa<train::LinalgLoweringOpInterface, train::KernelOpInterface>(op))
     return false;
@@ -83,7 +83,7 @@ bool RangesTest::checkOp(Operation *op) {
   func.setFunctionType(builder.getFunctionType(body->getArgumentTypes(),
                                                ValueRange(results).getTypes()));
   nameValues(func);
-  // Ranges of the op alone; compiling takes the module apart.
+  // Clone, because compiling destroys the module.
   OwningOpRef<ModuleOp> compiled = module->clone();
   test::ProgramPtr program = test::buildProgram(*compiled);
   EXPECT_TRUE(program);

@@ -1,4 +1,4 @@
-// Models that are exported to a folder of the test.
+// Fixture for models that are exported to a temporary folder.
 #ifndef MPC_TEST_COMPILER_EXPORT_EXPORT_H
 #define MPC_TEST_COMPILER_EXPORT_EXPORT_H
 
@@ -42,7 +42,7 @@ protected:
     return nullptr;
   }
 
-  /// The bytes of an initializer as 32-bit words, wherever they lie.
+  /// The data of an initializer as 32-bit elements, in whichever field it is.
   template <typename Element>
   static std::vector<Element> values(const std::shared_ptr<ModelFile> &model,
                                      const std::string &name) {

@@ -1,4 +1,4 @@
-// Trained values of statistics that several nodes share, and of functions.
+// Exporting statistics that several nodes share, and states of functions.
 
 #include "test/compiler/Export/export.h"
 #include "test/compiler/Import/models.h"
@@ -19,7 +19,7 @@ using namespace mpc::test;
 
 namespace {
 
-// The importer split these states; so does the export.
+// The importer splits these states, and so does the export.
 TEST_F(Export, SplitsSharedStatistics) {
   onnx::ModelProto model;
   model.set_ir_version(8);
@@ -50,8 +50,8 @@ TEST_F(Export, SplitsSharedStatistics) {
   EXPECT_TRUE(importOnnx(out, {}, context).module);
 }
 
-// Each call of a function has statistics of its own: then calls are written
-// out.
+// If each call of a function has its own statistics, the export inlines the
+// calls.
 TEST_F(Export, SeparatesCallsOfFunctions) {
   onnx::ModelProto model;
   model.set_ir_version(8);
@@ -88,7 +88,7 @@ TEST_F(Export, SeparatesCallsOfFunctions) {
   TrainedStates states;
   for (auto state : imported.module->getOps<train::StateOp>())
     states[state.getSymName().str()] = values2;
-  EXPECT_EQ(states.size(), 7u); // Two scales, a bias, two of each statistic.
+  EXPECT_EQ(states.size(), 7u); // Two scales, a bias, 2 means, 2 variances.
   ASSERT_EQ(describe(exportTrained(path, states, out)), Answer());
   auto trained = load(out);
   EXPECT_EQ(trained->proto.functions_size(), 0);

@@ -1,5 +1,5 @@
-// Trained values into the original file: what changes, what does not, and what
-// is left behind when it goes wrong.
+// Exporting trained values to the original model: what changes, what does not,
+// and what remains after a failure.
 
 #include "test/compiler/Export/export.h"
 #include "test/compiler/Import/models.h"
@@ -35,7 +35,7 @@ TEST_F(Export, ReplacesWhatIsNamedAndNothingElse) {
   EXPECT_EQ(values<float>(trained, "bn.shift"), shift);
   EXPECT_EQ(values<float>(trained, "fc.weight"), weight);
 
-  // Put the old values back, and it is the old model.
+  // With the old values, it is the old model again.
   for (int i = 0; i < original.graph().initializer_size(); ++i)
     *trained->proto.mutable_graph()->mutable_initializer(i) =
         original.graph().initializer(i);
@@ -80,7 +80,8 @@ TEST_F(Export, MayReplaceTheOriginal) {
   EXPECT_EQ(countFiles(), 1u);
 }
 
-// External data comes in; it must not depend on the old model's folder.
+// External data is embedded, so that the result does not depend on the old
+// folder.
 TEST_F(Export, BringsExternalDataIn) {
   onnx::ModelProto model = makeNetwork();
   onnx::TensorProto *tensor = model.mutable_graph()->mutable_initializer(1);
@@ -98,7 +99,7 @@ TEST_F(Export, BringsExternalDataIn) {
   ASSERT_EQ(unlink((folder + "/scale.bin").c_str()), 0);
   EXPECT_EQ(values<float>(load(out), "bn.scale"), scale);
 
-  // Now it is missing in the original.
+  // The external file of the original is now missing.
   auto [kind, text] = describe(exportTrained(path, {{"bn.shift", shift}}, out));
   EXPECT_EQ(kind, ModelError::Io);
   EXPECT_NE(text.find("initializer 'bn.scale' cannot open"), std::string::npos)
@@ -128,7 +129,7 @@ TEST_F(Export, WritesLargeModelsWithExternalData) {
   EXPECT_EQ(values<float>(trained, "large"), data);
   EXPECT_EQ(values<float>(trained, "larger"), more);
   EXPECT_EQ(countFiles(), 3u);
-  // It can be imported, and exported again in its own place.
+  // The result can be imported, and exported again to the same path.
   mlir::MLIRContext context;
   EXPECT_TRUE(importOnnx(out, {}, context).module);
   ASSERT_EQ(describe(exportTrained(out, {{"large", data}}, out, options)),
@@ -155,7 +156,7 @@ TEST_F(Export, RefusesWhatDoesNotFit) {
             ModelError::Io);
   EXPECT_EQ(describe(exportTrained(path, {}, folder + "/absent/x.onnx")).first,
             ModelError::Io);
-  // A folder in the way: the rename fails, and nothing is left behind.
+  // A folder exists at the path: the rename fails, and nothing remains.
   ASSERT_EQ(mkdir((folder + "/taken").c_str(), 0777), 0);
   EXPECT_EQ(describe(exportTrained(path, {}, folder + "/taken")).first,
             ModelError::Io);

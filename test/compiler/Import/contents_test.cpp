@@ -1,4 +1,4 @@
-// What initializers are by what they hold.
+// Recognizing initializers by their contents.
 
 #include "compiler/Import/Initializers/InitializerHeuristics.h"
 #include "test/compiler/Import/signature_models.h"
@@ -12,7 +12,7 @@ using namespace mpc::test;
 
 namespace {
 
-/// A matrix of `rows` x `columns` of numbers that differ.
+/// A matrix of `rows` x `columns` distinct numbers.
 onnx::TensorProto numbers(int64_t rows, int64_t columns, bool isTransposed) {
   onnx::TensorProto tensor;
   tensor.set_data_type(onnx::TensorProto::FLOAT);
@@ -72,7 +72,7 @@ bool isTable(Table table, int rows = 9, int columns = 6) {
 double angle(int row, int pair) { return row * std::pow(10, -pair); }
 
 TEST(TableOfSines, IsFoundInEveryLayout) {
-  EXPECT_TRUE(isTable([](int row, int column) { // Sine and cosine in turn.
+  EXPECT_TRUE(isTable([](int row, int column) { // Sine and cosine alternate.
     double x = angle(row, column / 2);
     return column % 2 ? std::cos(x) : std::sin(x);
   }));
@@ -98,7 +98,7 @@ TEST(TableOfSines, IsNoOtherMatrix) {
   EXPECT_FALSE(isTable([](int row, int column) { // A weight.
     return std::sin(12.9898 * row + 78.233 * column * column);
   }));
-  EXPECT_FALSE(isTable([](int row, int column) { // Nearly one.
+  EXPECT_FALSE(isTable([](int row, int column) { // Nearly a table.
     double x = angle(row, column / 2);
     return (column % 2 ? std::cos(x) : std::sin(x)) + (row == 5 ? 0.01 : 0);
   }));

@@ -1,4 +1,4 @@
-// What an import says of how a model was exported.
+// Notes of an import on how the model was exported.
 
 #include "importer.h"
 #include "models.h"
@@ -14,8 +14,8 @@ using namespace mpc;
 
 namespace {
 
-/// Adds `key` to the `metadata_props` of a node: as bytes, for not every
-/// libonnx knows the field.
+/// Adds `key` to the `metadata_props` of a node. Does that in bytes, because
+/// not every version of libonnx has the field.
 void setMetadata(onnx::NodeProto &node, const char *key,
                  const std::string &value) {
   onnx::StringStringEntryProto entry;
@@ -28,7 +28,8 @@ void setMetadata(onnx::NodeProto &node, const char *key,
   node = parsed;
 }
 
-/// As PyTorch's exporter describes a node of the module `path`.
+/// Sets the metadata that PyTorch's exporter writes for a node of module
+/// `path`.
 void setScopes(onnx::NodeProto &node, const std::string &path,
                const std::string &moduleClass, const std::string &op,
                const std::string &torchOp) {
@@ -47,7 +48,7 @@ protected:
     addFloats(model, "b", {4});
   }
 
-  /// The notes that hold `part`.
+  /// The notes that contain `part`.
   std::vector<std::string> notesWith(const std::string &part) {
     Importer importer;
     ImportResult result = importer.run(model.SerializeAsString());
@@ -111,7 +112,7 @@ TEST_F(ExportNotes, TellADoctorOfDropoutWithoutEffect) {
             "and 1 more) without effect: the probability is 0, or the model "
             "was exported in eval mode; to train with dropout, call "
             "model.train() before exporting");
-  // One that has an effect: the mode was not eval.
+  // A dropout that has an effect: the mode was not eval.
   size_t count = findRemarks(model.graph()).size();
   addNode(model, "Dropout", {"v6"}, "v7");
   EXPECT_EQ(findRemarks(model.graph()).size(), count - 1);
@@ -119,7 +120,8 @@ TEST_F(ExportNotes, TellADoctorOfDropoutWithoutEffect) {
 
 constexpr char kShared[] = "used in several places";
 
-// Shapes are no elements, and what one call reads in parts it reads once.
+// Reading only the shape does not count, and several reads in one call count
+// once.
 TEST_F(ExportNotes, CountWhatReadsAWeightOncePerCall) {
   addNode(model, "Shape", {"w"}, "shape");
   addNode(model, "Size", {"w"}, "size");
@@ -134,7 +136,7 @@ TEST_F(ExportNotes, CountWhatReadsAWeightOncePerCall) {
   addNode(model, "Add", {"y", "s"}, "z");
   finish("z");
   EXPECT_EQ(notesWith(kShared), Notes());
-  // Another call is another place.
+  // Another call is another use.
   *add = bare;
   setScopes(*add, "conv", "torch.nn.modules.conv.Conv1d", "conv1d_1",
             "aten.conv1d.default");
@@ -142,7 +144,7 @@ TEST_F(ExportNotes, CountWhatReadsAWeightOncePerCall) {
             Notes{"used in several places, trained as one: 'w'"});
 }
 
-// TorchScript's exporter numbers the calls in names of nodes.
+// TorchScript's exporter numbers the calls in node names.
 TEST_F(ExportNotes, CountCallsByNamesOfNodes) {
   addNode(model, "Conv", {"x", "w", "b"}, "y")->set_name("/conv/Conv");
   onnx::NodeProto *sum = addNode(model, "ReduceSum", {"w"}, "s");

@@ -1,4 +1,4 @@
-// What stands below the importer: opening files and converting numbers.
+// Utilities of the importer: opening files and converting numbers.
 
 #include "compiler/Import/File/FileMapping.h"
 #include "compiler/Support/HalfFloat.h"
@@ -18,8 +18,8 @@ using namespace mpc;
 
 namespace {
 
-/// A folder `root/model` with files a model may read, and `root/secret` that it
-/// may not.
+/// A folder `root/model` with files that a model may read, and `root/secret`,
+/// which it must not read.
 class Below : public testing::TestWithParam<bool> {
 protected:
   void SetUp() override {
@@ -123,7 +123,7 @@ void expectRounding(float value) {
 }
 
 TEST(HalfFloat, RoundsToNearestEven) {
-  // Around every value of each type, and halfway to the next.
+  // Near every value of each type, and halfway to the next.
   for (uint32_t bits = 0; bits < 0x7c00; ++bits)
     for (float sign : {1.0f, -1.0f}) {
       float value = halfToFloat(bits), next = halfToFloat(bits + 1);

@@ -1,5 +1,5 @@
-// Functions of a model that its texts cannot show: fields that libonnx may not
-// know.
+// Functions with fields that libonnx may not support, and that the text format
+// therefore cannot express.
 
 #include "importer.h"
 
@@ -21,7 +21,8 @@ void setText(google::protobuf::Message &message, int number,
       number, text);
 }
 
-/// y = own.f(x), of the overload `called`; there are two, Neg and Relu.
+/// y = own.f(x) with the overload `called`. There are two overloads: Neg and
+/// Relu.
 std::string makeModel(const std::string &called, const std::string &second) {
   onnx::ModelProto model;
   model.set_ir_version(10);

@@ -1,4 +1,4 @@
-// Imports foreign bytes, as tests of what may be wrong with them do.
+// Imports untrusted bytes, for tests of invalid models.
 #ifndef MPC_TEST_COMPILER_IMPORT_IMPORTER_H
 #define MPC_TEST_COMPILER_IMPORT_IMPORTER_H
 
@@ -11,8 +11,8 @@
 
 namespace mpc {
 
-/// Imports bytes and counts the errors. MLIR keeps every attribute it has seen,
-/// so the context is renewed now and then.
+/// Imports bytes and counts the errors. An MLIR context keeps every attribute,
+/// so the context is replaced from time to time.
 class Importer {
 public:
   ImportResult run(const std::string &bytes,
@@ -34,7 +34,7 @@ public:
     return importOnnx(llvm::MemoryBufferRef(bytes, name), {}, *context);
   }
 
-  /// Imports; either there is a module, or there is an error that was said.
+  /// Imports; expects either a module or an error that was reported.
   void expectClearAnswer(const std::string &bytes,
                          const std::string &name = "model.onnx") {
     ImportResult result = run(bytes, name);
@@ -46,7 +46,7 @@ public:
       EXPECT_GT(numErrors, 0u);
       EXPECT_NE(last, "");
     }
-    // Going on after failures comes to the same end.
+    // An import that continues after failures has the same outcome.
     ModelSurvey survey;
     ImportOptions options;
     options.survey = &survey;

@@ -72,8 +72,8 @@ inline void addInput(onnx::ModelProto &model, const std::string &name,
     type->mutable_shape()->add_dim()->set_dim_value(extent);
 }
 
-/// A small network that has something of everything: a dozen ops, attributes
-/// of each type, both kinds of shape operands, raw and typed data, a loss.
+/// A small network with many features: a dozen ops, attributes of each type,
+/// both kinds of shape operands, raw and typed data, a loss.
 inline onnx::ModelProto makeNetwork() {
   onnx::ModelProto model;
   model.set_ir_version(8);

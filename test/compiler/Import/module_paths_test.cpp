@@ -1,4 +1,4 @@
-// Modules that exporters wrote down, at nodes whose names tell nothing.
+// Module paths in metadata of exporters, for nodes whose names are not paths.
 
 #include "compiler/Import/Normalize/ModulePaths.h"
 
@@ -8,7 +8,7 @@ using namespace mpc;
 
 namespace {
 
-/// Adds a node with `metadata_props` that say `value` of the scopes.
+/// Adds a node whose `metadata_props` have scopes with `value`.
 void addNode(onnx::GraphProto &graph, const std::string &name,
              const std::string &output, const std::string &value) {
   constexpr int kNodeMetadata = 9;
@@ -18,7 +18,7 @@ void addNode(onnx::GraphProto &graph, const std::string &name,
   onnx::StringStringEntryProto entry;
   entry.set_key("pkg.torch.onnx.name_scopes");
   entry.set_value(value);
-  // As a libonnx that does not know the field reads it, and one that does.
+  // Parse it as a libonnx does that does not have the field, and one that does.
   std::string bytes;
   onnx::NodeProto parsed;
   node.GetReflection()->MutableUnknownFields(&node)->AddLengthDelimited(

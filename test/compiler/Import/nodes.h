@@ -7,14 +7,14 @@
 
 namespace mpc {
 
-/// Inputs of a graph that gives y, and its nodes, in ONNX's text syntax.
+/// Inputs and nodes of a graph with output y, in ONNX's text syntax.
 struct SmallGraph {
   const char *inputs, *nodes;
   int opset = 28;
-  const char *values = ""; ///< What else has a declaration.
+  const char *values = ""; ///< Declarations of other values.
 };
 
-// Ops of one input x: of floats, of two numbers and of two bools.
+// Ops of one input x of floats; of two numbers; of two bools.
 constexpr const char *kUnaryOps =
     "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Celu Cos Cosh Elu Erf Exp Floor "
     "Gelu HardSigmoid HardSwish IsInf IsNaN LeakyRelu Log Mish Neg Reciprocal "
@@ -261,12 +261,12 @@ constexpr SmallGraph kSmallGraphs[] = {
     {"float r, int64 t, float[2] x, float[2] g, float[2] h",
      "y, b = ai.onnx.preview.training.Adagrad <decay_factor = 0.1> "
      "(r, t, x, g, h)"},
-    // What mpc writes itself.
+    // Ops that mpc itself writes.
     {"float r, int64 t, float[2] x, float[2] g, float[2] v, float[2] h",
      "y, b, c = mpc.Adam <beta1 = 0.8> (r, t, x, g, v, h)"},
     {"float r, int64 t, float[2] x, float[2] g, float[2] v, float[2] h",
      "y, b, c = mpc.AdamW <weight_decay = 0.1> (r, t, x, g, v, h)"},
-    // What ONNX Runtime's gradient builder writes.
+    // Ops that ONNX Runtime's gradient builder writes.
     {"float[2, 3] x", "y = com.microsoft.ReluGrad (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.SigmoidGrad (x, x)"},
     {"float[2, 3] x", "y = com.microsoft.TanhGrad (x, x)"},

@@ -7,7 +7,7 @@
 
 using namespace mpc;
 
-/// Devices with kernels of their own.
+/// Devices with their own kernels.
 static std::set<std::string_view> devices() {
   std::set<std::string_view> names;
   for (const kernels::KernelType &row : kernels::kKernelTypes)
@@ -15,8 +15,8 @@ static std::set<std::string_view> devices() {
   return names;
 }
 
-/// Devices that run a kernel on what the catalog calls `type`; all of them for
-/// generated code, whose name is "".
+/// Devices that run a kernel on operands of `type` (the catalog's name); all
+/// devices for generated code, whose kernel name is "".
 static std::set<std::string_view> devicesOf(std::string_view kernel,
                                             std::string_view type) {
   if (kernel.empty())

@@ -12,25 +12,26 @@
 
 namespace mpc {
 
-/// What an ONNX op can be computed in beside f32. What only moves elements does
-/// not count if something else computes.
+/// The formats that an ONNX op can be computed in besides f32. Ops that only
+/// move elements do not count if other ops compute.
 class OpFormats {
 public:
-  /// Adds the formats of an op of the train dialect that it becomes.
+  /// Adds the formats of an op of the train dialect that the ONNX op becomes.
   void learn(amp::PrecisionOpInterface made);
 
-  /// "bf16, f16, tf32 (cuda)": no device is named where all have the format.
+  /// "bf16, f16, tf32 (cuda)": devices are named only if not all have the
+  /// format.
   std::string text() const;
 
 private:
-  /// With the devices that compute in them.
+  /// Formats, with the devices that compute in them.
   using Formats = std::map<std::string, std::set<std::string_view>>;
 
   Formats computing, moving;
   bool computes = false;
 };
 
-/// "a, b", or "-" without any.
+/// "a, b", or "-" if there are none.
 std::string join(const std::set<std::string> &words);
 
 /// Writes a table of kernels, devices and types.

@@ -1,5 +1,5 @@
-// OPS.md: the op table, and facts learned from the smallest nodes of every op.
-// To write it: MPC_WRITE_OPS=compiler/Import/OPS.md mpc-import-test
+// Checks OPS.md: the op table, and facts determined from the smallest nodes.
+// To regenerate it: MPC_WRITE_OPS=compiler/Import/OPS.md mpc-import-test
 // --gtest_filter=OpList.*
 
 #include "importer.h"
@@ -29,7 +29,7 @@ using onnx::TensorProto;
 
 namespace {
 
-/// What is known of an op beside its row.
+/// Facts about an op in addition to its row.
 struct Facts {
   std::set<std::string> types, classes, kernels;
   OpFormats formats;
@@ -42,8 +42,8 @@ constexpr std::pair<int, const char *> kTypes[] = {
     {TensorProto::INT32, "i32"},
     {TensorProto::BOOL, "bool"}};
 
-/// Where gradients are not PyTorch's. test/gradients/special has a row for
-/// each.
+/// Ops whose gradients differ from PyTorch's. test/gradients/special has a row
+/// for each.
 constexpr std::pair<const char *, const char *> kExceptions[] = {
     {"Clip", "if learned bounds are equal, each receives the gradient of the "
              "elements it cuts off; in PyTorch's `clamp` the lower one "
@@ -87,7 +87,7 @@ private:
   Importer importer;
 };
 
-/// Whether the result depends on an input through floats, by ops that have
+/// Whether the result depends on an input through float values and ops with
 /// gradients.
 bool OpList::hasGradient(mlir::func::FuncOp predict) {
   mlir::OpBuilder builder(predict.front().getTerminator());
@@ -128,8 +128,8 @@ void OpList::learnOps(mlir::func::FuncOp predict, const std::string &op,
   });
 }
 
-/// Learns which types the inputs may be that are floats here; without such,
-/// which they are.
+/// Determines which types the float inputs may have; without float inputs,
+/// records the types of the inputs.
 void OpList::learnTypes(const onnx::ModelProto &model, Facts &of) {
   bool isOfFloats = false;
   for (const onnx::ValueInfoProto &input : model.graph().input())

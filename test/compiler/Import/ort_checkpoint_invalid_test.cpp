@@ -1,5 +1,5 @@
-// Checkpoints of ONNX Runtime that are good FlatBuffers and say what cannot be:
-// what the reader says of each.
+// Checkpoints of ONNX Runtime that are valid FlatBuffers with invalid contents,
+// and the reader's error for each.
 
 #include "compiler/Import/TrainingStep/OrtCheckpoint.h"
 #include "compiler/Import/TrainingStep/ort_checkpoint_generated.h"
@@ -66,7 +66,7 @@ std::string bytesOf(const ort::CheckpointT &checkpoint) {
           builder.GetSize()};
 }
 
-/// What the reader says of a checkpoint; "" if it takes it.
+/// The reader's error for a checkpoint; "" if it accepts it.
 std::string messageOf(llvm::StringRef bytes,
                       const std::string &path = "checkpoint",
                       ModelError *kind = nullptr) {
@@ -148,7 +148,7 @@ const Case kCases[] = {
     {"nominal", [](C &c) { c.module_state->is_nominal_state = true; },
      "parameter 'w' has shape or data, but the checkpoint is marked as "
      "nominal"},
-    // Data elsewhere; there is no such file.
+    // External data; the file does not exist.
     {"no flag", [](C &c) { w(c).external_data_offset = 0; },
      "parameter 'w' lies in another file, but the checkpoint is marked as "
      "having none"},
@@ -198,7 +198,7 @@ TEST(OrtCheckpointInvalid, IsSaid) {
   }
 }
 
-// A small file in which everything is there a hundred thousand times.
+// A small file that refers to the same tables a hundred thousand times.
 TEST(OrtCheckpointInvalid, SharedTables) {
   flatbuffers::FlatBufferBuilder builder;
   auto tensor = makeTensor("w", {2, 3}, 24);
@@ -215,7 +215,7 @@ TEST(OrtCheckpointInvalid, SharedTables) {
             "damaged");
 }
 
-/// A folder with a checkpoint whose "w" lies in a second file.
+/// A folder with a checkpoint whose "w" is in a second file.
 class External : public testing::Test {
 protected:
   void SetUp() override {

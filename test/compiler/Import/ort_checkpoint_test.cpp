@@ -1,5 +1,6 @@
-// Checkpoints of ONNX Runtime: those of its own package against what it says is
-// in them, and damaged and hostile ones, which may fail but do no harm.
+// Checkpoints of ONNX Runtime: those written by its own package, compared with
+// their contents according to that package; and damaged and malicious ones,
+// which may be rejected but must do no harm.
 
 #include "compiler/Import/TrainingStep/OrtCheckpoint.h"
 
@@ -24,7 +25,7 @@ std::vector<char> bytesOf(const std::string &path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// What an error says; "" if there is none.
+/// The message of an error; "" if there is none.
 template <typename T> std::string messageOf(llvm::Expected<T> &result) {
   return result ? "" : llvm::toString(result.takeError());
 }
@@ -52,7 +53,7 @@ std::vector<std::string> namesOf(const std::vector<OrtTensor> &tensors) {
 // As the package writes them
 //===----------------------------------------------------------------------===//
 
-/// The tensor is that array of the golden, or begins as it does.
+/// Expects the tensor to equal that array of the golden, or its beginning.
 void expectEqual(const OrtTensor &tensor, const npz::Array &golden,
                  bool isBegin = false) {
   SCOPED_TRACE(tensor.name.str());
@@ -69,7 +70,7 @@ void expectEqual(const OrtTensor &tensor, const npz::Array &golden,
 TEST(OrtCheckpoint, AreReadAsThePackageReadsThem) {
   unsigned checkpoints = 0;
   for (const auto &entry : std::filesystem::directory_iterator(kFolder)) {
-    if (!entry.is_directory()) // The manifest.
+    if (!entry.is_directory()) // For example the manifest.
       continue;
     SCOPED_TRACE(entry.path().string());
     npz::Reader golden(entry.path().string() + "/golden.npz");
@@ -88,7 +89,7 @@ TEST(OrtCheckpoint, AreReadAsThePackageReadsThem) {
         std::string before = "initial/" + tensor.name.str();
         if (golden.has(before))
           expectEqual(tensor, golden.read(before), /*isBegin=*/true);
-        else // external/, which was not trained.
+        else // external/, which has not been trained.
           expectEqual(tensor, after);
       }
     ++checkpoints;
@@ -152,7 +153,7 @@ TEST(OrtCheckpoint, NominalOnesHaveNamesOnly) {
   }
 }
 
-// Tensors stay what they are when the checkpoint is gone.
+// Tensors remain valid when the checkpoint has been destroyed.
 TEST(OrtCheckpoint, DataOutlivesTheCheckpoint) {
   std::vector<TensorBytes> data;
   {
@@ -179,15 +180,15 @@ void expectGood(const OrtTensor &tensor, bool isNominal) {
   ASSERT_EQ(messageOf(count), "");
   EXPECT_EQ(tensor.data.bytes.size(),
             isNominal ? 0 : size_t(*count) * dataTypeSize(tensor.dataType));
-  // Sanitizers see to it that all of it is there.
+  // Read everything, so that sanitizers detect missing data.
   volatile char last = 0;
   for (char byte : tensor.data.bytes)
     last = byte;
   (void)last;
 }
 
-/// An error in one line, or a checkpoint that holds what it says; whether it
-/// is one.
+/// Expects either an error in one line or a checkpoint with all its data;
+/// returns whether it is a checkpoint.
 bool expectClearAnswer(const std::vector<char> &bytes) {
   auto checkpoint = parse(bytes, kFolder + "/external/checkpoint");
   if (!checkpoint) {
@@ -218,7 +219,7 @@ TEST_P(Damaged, AtEveryLength) {
     SCOPED_TRACE(length);
     good += expectClearAnswer({whole.begin(), whole.begin() + length});
   }
-  EXPECT_LE(good, 8u); // Nothing but the padding at the end can be missed.
+  EXPECT_LE(good, 8u); // Only the padding at the end may be missing.
 }
 
 TEST_P(Damaged, ByRandomBits) {
@@ -231,12 +232,12 @@ TEST_P(Damaged, ByRandomBits) {
       damaged[random() % damaged.size()] ^= char(1 << random() % 8);
     good += expectClearAnswer(damaged);
   }
-  // Both answers occur.
+  // Both outcomes occur.
   EXPECT_GT(good, 50);
   EXPECT_LT(good, 4950);
 }
 
-// Each field of four bytes is an extreme.
+// Each four-byte field set to extreme values.
 TEST_P(Damaged, ByExtremes) {
   for (size_t place = 0; place + 4 <= whole.size(); place += 2)
     for (uint32_t extreme :
@@ -274,7 +275,7 @@ TEST(OrtCheckpoint, WhatIsNone) {
   EXPECT_EQ(messageOf(checkpoint).find("not a checkpoint of ONNX"), 0u);
 }
 
-// Numbers are where they are also if the buffer begins anywhere.
+// Reading works for any alignment of the buffer.
 TEST(OrtCheckpoint, AtOddAddresses) {
   std::vector<char> bytes = bytesOf(kFolder + "/cnn-sgd/checkpoint");
   bytes.insert(bytes.begin(), 3, '\0');

@@ -1,4 +1,4 @@
-// Weights that exporters stored again, repeated, or left to nodes.
+// Weights that exporters transposed, duplicated, or computed by nodes.
 
 #include "compiler/Import/Normalize/NormalizeModel.h"
 #include "test/compiler/Import/signature_models.h"
@@ -21,7 +21,7 @@ TEST(TieCopies, MakesNodesOfWhatTheExporterStoredAgain) {
   const onnx::GraphProto &graph = file->proto.graph();
   ASSERT_EQ(graph.initializer_size(), 3);
   EXPECT_EQ(graph.initializer(1).name(), "other");
-  // Before all others.
+  // The new nodes come before all others.
   ASSERT_EQ(graph.node_size(), 3);
   EXPECT_EQ(graph.node(0).op_type(), "Transpose");
   EXPECT_EQ(graph.node(0).input(0), "w");
@@ -65,7 +65,7 @@ TEST(TieCopies, DoesNothingWithoutASignature) {
   EXPECT_EQ(file->proto.graph().initializer_size(), 2);
 }
 
-// Older files list every initializer as an input, too.
+// Older files also list every initializer as an input.
 TEST(TieCopies, TakesInputsAway) {
   auto file = fileWith({{"w", {1, 2}, {1, 2}}, {"val_0", {2, 1}, {1, 2}}});
   for (const char *name : {"x", "w", "val_0"})

@@ -1,4 +1,4 @@
-// Models with what PyTorch's exporter says of initializers.
+// Models with the program signature of PyTorch's exporter.
 #ifndef MPC_TEST_COMPILER_IMPORT_SIGNATURE_MODELS_H
 #define MPC_TEST_COMPILER_IMPORT_SIGNATURE_MODELS_H
 
@@ -12,7 +12,7 @@
 namespace mpc::test {
 
 /// A model with these initializers and, in the metadata of its graph, this
-/// signature: as bytes, for not every libonnx knows the field.
+/// signature. It is added in bytes, because not every libonnx has the field.
 inline onnx::ModelProto
 modelWith(std::initializer_list<const char *> initializers,
           const char *signature) {
@@ -30,8 +30,8 @@ modelWith(std::initializer_list<const char *> initializers,
   return parsed;
 }
 
-/// A file with the signature of one parameter, `w`; initializers of these
-/// shapes and elements.
+/// An initializer of fileWith(), which makes a file with a signature that has
+/// one parameter, `w`.
 struct Matrix {
   const char *name;
   std::vector<int64_t> shape;

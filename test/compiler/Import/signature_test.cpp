@@ -1,4 +1,4 @@
-// What PyTorch's exporter says of initializers.
+// The program signature of PyTorch's exporter.
 
 #include "compiler/Import/Initializers/Signature.h"
 #include "test/compiler/Import/signature_models.h"
@@ -33,7 +33,7 @@ TEST(Signature, IsUnknownWithoutMetadata) {
   EXPECT_TRUE(signature.missing().empty());
 }
 
-/// Newer exporters say what they computed initializers from.
+/// Newer exporters record from what initializers were computed.
 TEST(Signature, FollowsWhatWasComputedFromParameters) {
   onnx::ModelProto model =
       modelWith({"val_0", "mul", "const_cast"},
@@ -59,7 +59,7 @@ TEST(Signature, FollowsWhatWasComputedFromParameters) {
   EXPECT_FALSE(signature.mayHoldParameters("mul.one"));
   EXPECT_FALSE(signature.mayHoldParameters("mul"));
   EXPECT_FALSE(signature.mayHoldParameters("const_cast"));
-  // The other one is tied, or not needed.
+  // The other parameter is tied or not needed.
   EXPECT_EQ(signature.missing(), std::vector<std::string>{"a"});
 }
 

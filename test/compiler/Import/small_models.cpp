@@ -1,4 +1,4 @@
-// A model of one node for every op.
+// A one-node model for every op.
 
 #include "small_models.h"
 

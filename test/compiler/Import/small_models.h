@@ -1,4 +1,4 @@
-// A model of one node for every op.
+// A one-node model for every op.
 #ifndef MPC_TEST_COMPILER_IMPORT_SMALL_MODELS_H
 #define MPC_TEST_COMPILER_IMPORT_SMALL_MODELS_H
 

@@ -1,5 +1,5 @@
-// Training steps that files bring, damaged: models with training_info, and
-// folders of training artifacts. Best run with sanitizers.
+// Damaged training steps: models with training_info, and folders of training
+// artifacts. Best run with sanitizers.
 
 #include "importer.h"
 
@@ -28,7 +28,7 @@ std::string modelOf(const char *name) {
   return contentOf(std::string(MPC_TRAINING_INFO) + "/" + name + ".onnx");
 }
 
-/// A copy of a folder of artifacts, which ends with the test.
+/// A temporary copy of a folder of artifacts.
 class Folder {
 public:
   explicit Folder(const std::string &name) {
@@ -63,7 +63,7 @@ struct FolderImporter {
           return mlir::success();
         }) {}
 
-  /// Either there is a module, or there is an error that was said.
+  /// Expects either a module or an error that was reported.
   bool expectClearAnswer(const Folder &folder) {
     numErrors = 0;
     ImportResult result = importOnnx(folder.path, {}, context);
@@ -113,7 +113,8 @@ TEST(HostileTraining, InfoWithBitFlips) {
   }
 }
 
-// Each name of a binding, and of what a gradient is of, is any other name.
+// Each name in a binding, or of a gradient's parameter, replaced by any other
+// name.
 TEST(HostileTraining, WrongNames) {
   Importer importer;
   onnx::ModelProto model;
@@ -184,7 +185,7 @@ TEST(HostileTraining, ArtifactsTruncated) {
   }
 }
 
-// Files of two folders do not go together.
+// Files of two different folders do not match.
 TEST(HostileTraining, ArtifactsOfOthers) {
   Folder folder("mlp-ce-clip"), other("cnn-sgd");
   for (const char *file : Folder::kFiles) {
@@ -204,7 +205,7 @@ TEST(HostileTraining, ArtifactsMissing) {
     Folder folder("mlp-ce-clip");
     ASSERT_FALSE(llvm::sys::fs::remove(folder.path + "/" + file));
     FolderImporter importer;
-    // Without an optimizer the user's own is taken.
+    // Without an optimizer model, the optimizer of the options is used.
     bool isOptimizer = std::string(file) == "optimizer_model.onnx";
     EXPECT_EQ(importer.expectClearAnswer(folder), isOptimizer);
     if (!isOptimizer) {

@@ -1,4 +1,4 @@
-//===- change_test.cpp - What another format of an op would cost ----------===//
+//===- change_test.cpp - The cost of another format of an op --------------===//
 
 #include "compiler/Report/Compare/Change.h"
 
@@ -8,7 +8,7 @@ using namespace mpc::report;
 
 namespace {
 
-/// a -> b -> c, all in `type`, with 100 bytes read and as many written by b.
+/// a -> b -> c, all in `type`; b reads 100 bytes and writes 100 bytes.
 Function chain(const std::string &type) {
   Function function;
   for (int64_t i = 0; i < 3; ++i) {
@@ -26,7 +26,8 @@ Function chain(const std::string &type) {
   return function;
 }
 
-// Both tensors double, and each is cast: 100 bytes read, 200 written.
+// Both tensors double in size, and each needs a cast: 100 bytes read, 200
+// written.
 TEST(ReportChange, PricesF32) {
   Change change = estimateChange(chain("bf16"), 1);
   EXPECT_EQ(change.casts, 2);
@@ -39,7 +40,7 @@ TEST(ReportChange, PricesSixteenBit) {
   EXPECT_EQ(change.bytes, -50 - 50 + 150 + 150);
 }
 
-// Casts that are there only for this op go away.
+// Casts that are only for this op are removed.
 TEST(ReportChange, DropsCasts) {
   Function function = chain("bf16");
   function.casts.push_back({{0, "", false}, "f32", "bf16", 300, false});
@@ -47,12 +48,12 @@ TEST(ReportChange, DropsCasts) {
   EXPECT_EQ(estimateChange(function, 1).casts, 0);
   EXPECT_EQ(estimateChange(function, 1).bytes, 100 - 300 + 100 + 300);
   function.ops[2].operands[0].origin.op = 0;
-  function.ops[2].operands[0].cast = 0; // Another one reads it.
+  function.ops[2].operands[0].cast = 0; // Another op reads the cast.
   EXPECT_EQ(estimateChange(function, 1).casts, 0);
   EXPECT_EQ(estimateChange(function, 1).bytes, 100 + 100);
 }
 
-// Weights are there in both formats; what is pinned stays.
+// Weights exist in both formats; pinned ops do not change.
 TEST(ReportChange, KnowsWeightsAndPins) {
   Function function = chain("f32");
   Operand &operand = function.ops[1].operands[0];
@@ -62,7 +63,7 @@ TEST(ReportChange, KnowsWeightsAndPins) {
   EXPECT_EQ(estimateChange(function, 1).bytes, -50 + 150);
 }
 
-// A report that lies overflows nothing.
+// Extreme numbers in a report do not cause overflows.
 TEST(ReportChange, BoundsLies) {
   Function function = chain("bf16");
   for (Op &op : function.ops) {

@@ -1,4 +1,4 @@
-//===- diff_test.cpp - In what two reports differ -------------------------===//
+//===- diff_test.cpp - Differences between two reports --------------------===//
 
 #include "compiler/Report/Compare/Diff.h"
 
@@ -48,8 +48,8 @@ TEST(ReportDiff, SeesNone) {
   EXPECT_EQ(differenceOf(report, other), "no difference\n");
 }
 
-// Ops that changed alike are told together; the second of a node is compared
-// with the second.
+// Ops with the same change are listed together; the second op of a node is
+// compared with the second.
 TEST(ReportDiff, GroupsOps) {
   Report before = makeReport(), after = makeReport();
   for (size_t i : {0, 2, 3})

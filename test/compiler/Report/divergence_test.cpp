@@ -12,7 +12,7 @@ namespace {
 
 constexpr float kInf = INFINITY, kNan = NAN;
 
-/// A function whose ops read the lines that they are given.
+/// A function whose ops read the given lines.
 struct Line {
   const char *node, *op;
   std::vector<int64_t> reads;
@@ -76,7 +76,7 @@ TEST(Divergence, BlamesTheFirstWhoseInputsAreRight) {
   EXPECT_EQ(findParting(ops, {0.01, 0.02, 0.03, 0.1}, 0.1), std::nullopt);
   EXPECT_EQ(findParting(ops, {0.01, 0.5, 0.9, 0.9}, 0.1), 1u);
   EXPECT_EQ(findParting(ops, {0.01, 0.02, INFINITY, INFINITY}, 0.1), 2u);
-  // "c" is the first that is too far off, but "b" made most of that.
+  // "c" is the first op with a large error, but "b" caused most of it.
   EXPECT_EQ(findParting(ops, {0.01, 0.09, 0.12, 0.2}, 0.1), 1u);
   EXPECT_EQ(findParting(ops, {0.04, 0.06, 0.12, 0.2}, 0.1), 2u);
   EXPECT_EQ(findParting(ops, {0.09, 0.095, 0.1, 0.12}, 0.1), 0u);

@@ -1,4 +1,4 @@
-//===- hostile_test.cpp - Reports that anybody wrote ----------------------===//
+//===- hostile_test.cpp - Damaged and malicious reports -------------------===//
 
 #include "compiler/Report/Compare/Diff.h"
 #include "compiler/Report/Html/Html.h"
@@ -57,7 +57,7 @@ void collect(Value &value, std::vector<Value *> &all) {
       collect(entry, all);
 }
 
-/// Everything that is made of a report.
+/// All output that is made from a report.
 std::string showAll(const Report &report) {
   std::string text;
   llvm::raw_string_ostream os(text);

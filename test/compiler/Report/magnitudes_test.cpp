@@ -14,12 +14,12 @@ namespace {
 constexpr float kInfinity = INFINITY;
 constexpr double kUnitOfF32 = 0x1p-24, kUnitOfF64 = 0x1p-53;
 
-/// A function, line by line, and what each line gives.
+/// A function, line by line, and the value of each line.
 class Graph {
 public:
   using Numbers = std::vector<double>;
 
-  /// Reads earlier lines; -1 is none of them. Returns the line.
+  /// Adds a line that reads earlier lines (-1 for none); returns its number.
   int64_t add(Terms terms, Numbers value, std::vector<int64_t> reads,
               std::vector<size_t> elements = {}) {
     Op op;
@@ -91,7 +91,7 @@ TEST(Magnitudes, EachResultForItself) {
   EXPECT_EQ(magnitudes.leastNormOf(norm, 2, {1}), 0);
 }
 
-// What is left of two terms: nothing but roundings, or a result with digits.
+// The difference of two terms: only rounding errors, or a result with digits.
 TEST(Magnitudes, SumsOfTwoThatCancel) {
   Graph graph;
   int64_t x = graph.add(Terms::Other, {3, 4}, {});
@@ -104,7 +104,7 @@ TEST(Magnitudes, SumsOfTwoThatCancel) {
   EXPECT_DOUBLE_EQ(norms[nothing], terms / 16);
   EXPECT_DOUBLE_EQ(norms[little], terms * 0x1p-14);
   EXPECT_DOUBLE_EQ(norms[roundings], terms * 0x1p-14);
-  // An f32 reference knows no better.
+  // An f32 reference is no more accurate.
   EXPECT_DOUBLE_EQ(graph.leastNorms(kUnitOfF32)[roundings], terms / 16);
   EXPECT_DOUBLE_EQ(graph.leastNorms(kUnitOfF32)[little], terms * 0x1p-14);
 }
@@ -147,8 +147,9 @@ TEST(Magnitudes, QuotientsAndProductsLessSums) {
   EXPECT_DOUBLE_EQ(norms[centred], 2 * std::sqrt(.52) / 16);
 }
 
-// The gradient through the maximum that a log-sum-exp subtracts: what comes
-// back, less the sum of the softmax times it. It is 0; 1 % too much is found.
+// The gradient through the maximum that a log-sum-exp subtracts: the incoming
+// gradient minus the sum of its product with the softmax. It is 0; an error of
+// 1 % is detected.
 TEST(Magnitudes, TrueErrorsAreFound) {
   Graph graph;
   int64_t grad = graph.add(Terms::Other, {0.5, -0.25}, {});

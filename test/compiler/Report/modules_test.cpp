@@ -1,4 +1,4 @@
-//===- modules_test.cpp - The modules that a network is written in --------===//
+//===- modules_test.cpp - The modules of a network ------------------------===//
 
 #include "compiler/Report/Model/Modules.h"
 
@@ -37,7 +37,7 @@ Op opIn(std::string module, std::string type = "bf16", uint64_t bytes = 10) {
   return op;
 }
 
-/// "label xTIMES bytes" of each row, deeper ones behind dots.
+/// "label xTIMES bytes" for each row; dots show the depth.
 std::vector<std::string> listed(const Function &function, size_t rows = 99) {
   std::vector<std::string> texts;
   for (const ModuleRow &row : listModules(findModules(function), rows))
@@ -60,7 +60,7 @@ TEST(ReportModules, FoldsEqualBlocks) {
                    "..mlp x1 120", ".head x1 10"}));
 }
 
-// A block in another format ends the run, and stands alone.
+// A block in another format ends the run and has its own row.
 TEST(ReportModules, KeepsDifferentBlocksApart) {
   Function function;
   for (int i = 0; i < 5; ++i)
@@ -70,7 +70,7 @@ TEST(ReportModules, KeepsDifferentBlocksApart) {
             (Texts{"h.0 ... h.1 x2 20", "h.2 x1 10", "h.3 ... h.4 x2 20"}));
 }
 
-// What is not counted is not folded, however equal.
+// Blocks whose names have no number are not folded, even if they are equal.
 TEST(ReportModules, KeepsNames) {
   Function function;
   for (const char *name : {"query", "key", "value"})
@@ -87,7 +87,7 @@ TEST(ReportModules, PutsLossAndOptimizerLast) {
             (Texts{"a x1 10", "loss x1 10", "optimizer x1 10"}));
 }
 
-// Modules at the top that do not fit share a row, the smallest of them.
+// If there are too many top-level modules, the smallest share a row.
 TEST(ReportModules, ListsTheLargest) {
   Function function;
   for (int i = 0; i < 5; ++i)
@@ -97,7 +97,7 @@ TEST(ReportModules, ListsTheLargest) {
             (Texts{"d x1 13", "e x1 14", "3 smaller modules x1 33"}));
 }
 
-// Names come from anywhere: a deep path is no deep recursion.
+// Names are not trusted: a deep path must not cause deep recursion.
 TEST(ReportModules, BoundsDepth) {
   std::string path = "a";
   for (int i = 0; i < 100000; ++i)

@@ -1,4 +1,4 @@
-//===- ranges_test.cpp - What a profile says of the ops of a report -------===//
+//===- ranges_test.cpp - Profiles matched with the ops of a report --------===//
 
 #include "compiler/Report/Html/Html.h"
 #include "compiler/Report/Model/Ranges.h"
@@ -50,7 +50,7 @@ std::string replaced(std::string text, const std::string &from,
   return text.replace(at, from.size(), to);
 }
 
-/// What comes of the profile, or why nothing does.
+/// The result of matching a profile, or the error.
 std::string match(const Report &report, const std::string &json) {
   llvm::Expected<Profile> profile = Profile::parse(json, "p.json");
   if (!profile)
@@ -68,15 +68,16 @@ std::string match(const Report &report, const std::string &json) {
   return text + ranges->unknown();
 }
 
-// By node and op; views have none, nor what precision adds; of two norms with
-// two results each the first two are of the first.
+// Results are found by node and op. Views have none, nor do ops added by
+// precision; with two norms of two results each, the first two belong to the
+// first.
 TEST(Ranges, FindsResultsInOrder) {
   EXPECT_EQ(match(reportOf(kRangesReport), kProfile),
             "; ; ; 7.500000e+00 ; 8.000000e+00 ; 1.000000e+00 2.000000e+00 ; "
             "3.000000e+00 4.000000e+00 ; 5.000000e+00 ; ");
 }
 
-// Results that cannot be told apart belong to no op; a note counts them.
+// Results that cannot be distinguished belong to no op; a note counts them.
 TEST(Ranges, SaysWhatItDoesNotKnow) {
   std::string odd = replaced(kProfile, "\"ln#3\"", "\"other\"");
   EXPECT_EQ(match(reportOf(kRangesReport), odd),
@@ -115,7 +116,7 @@ TEST(Ranges, RefusesWhatIsNoProfile) {
             "profile 'p.json' must be recorded with option 'precision'=fp32");
 }
 
-// Histograms without what is empty at both ends.
+// Histograms without the empty bins at both ends.
 TEST(Ranges, StandInThePage) {
   Report report = reportOf(kRangesReport);
   Profile profile = llvm::cantFail(Profile::parse(kProfile, "dir/p.json"));

@@ -66,7 +66,7 @@ TEST(Report, EndsWithTheTotals) {
       << text;
 }
 
-// What a device is told of comes behind; accumulation counts as a step.
+// Devices are listed at the end; accumulation counts as a step.
 TEST(Report, TellsOfDevices) {
   const std::string bare = R"({"functions": []})";
   const std::string kernels = R"({
@@ -108,7 +108,7 @@ cuda sm_80: registers, spills and shared memory of 3 kernels are unknown, becaus
 )");
 }
 
-// Node names come from files: they must not steer the terminal.
+// Node names come from files, so they must not control the terminal.
 TEST(Report, ReplacesControlCharacters) {
   std::string text = render(R"({"functions": [{"name": "step", "ops": [
       {"op": "train.relu", "node": "a\u001b[31m\nb\u009b1m"}]}]})");
@@ -138,7 +138,7 @@ TEST(Report, RefusesWhatIsNoReport) {
             "'step' and 'predict'");
 }
 
-// Programs rely on them: no id is given twice, and each is found again.
+// Programs rely on ids: no id is used twice, and each can be found.
 TEST(Report, NamesRulesForPrograms) {
   std::set<std::string> ids;
   for (Rule rule : {
@@ -191,8 +191,8 @@ TEST(Report, FindsRulesOfOldReports) {
   EXPECT_EQ(oldRuleId("", ""), "");
 }
 
-// What is added when all is compiled: the module, by the exporter's word before
-// the node's name, and the rule's id.
+// Information that is added after compilation: the module, from the exporter's
+// metadata or otherwise from the node name, and the id of the rule.
 TEST(Report, CompletesOps) {
   std::string text = mpc::completeReport(
       R"({"functions": [{"name": "step", "ops": [
@@ -209,7 +209,7 @@ TEST(Report, CompletesOps) {
   EXPECT_NE(text.find(R"("summary":{)"), std::string::npos);
 }
 
-// Wherever a report is cut off, the answer is an error.
+// A report that is truncated anywhere is an error.
 TEST(Report, SurvivesTruncation) {
   llvm::StringRef whole = kProfiledReport;
   for (size_t length = 0; length < whole.size(); ++length)

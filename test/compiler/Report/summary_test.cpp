@@ -1,4 +1,4 @@
-//===- summary_test.cpp - A report in a screenful -------------------------===//
+//===- summary_test.cpp - The summary of a report -------------------------===//
 
 #include "compiler/Report/Model/Summary.h"
 #include "compiler/Report/Text/Render.h"
@@ -60,7 +60,7 @@ std::string summary(size_t width, const std::string &function = "") {
   return text;
 }
 
-// Reasons that differ in bytes only are one.
+// Reasons that differ only in numbers of bytes are grouped.
 TEST(ReportSummary, GroupsReasons) {
   Op op;
   op.rule = "minimum cut";
@@ -71,7 +71,7 @@ TEST(ReportSummary, GroupsReasons) {
   EXPECT_EQ(stemOf(op), op.reason);
 }
 
-// Products of TF32 are f32 in every other respect.
+// TF32 products count as f32, except for their rate.
 TEST(ReportSummary, TakesTf32AtItsRate) {
   auto timeOf = [](const std::string &rates) {
     std::string text = R"({"functions": [{"name": "step", "ops": [],
@@ -131,8 +131,8 @@ TEST(ReportSummary, FitsTheTerminal) {
   }
 }
 
-// Operations and bytes at the rates of the machine, one after the other, what
-// runs again included: 300 / 10 + 2000 / 10 and 800 / 20 + 1000 / 10.
+// The time of operations plus the time of bytes at the rates of the machine,
+// including recomputation: 300 / 10 + 2000 / 10 and 800 / 20 + 1000 / 10.
 TEST(ReportSummary, EstimatesTimes) {
   Report report = llvm::cantFail(read(kReport));
   const Device::Entry &entry = report.devices[0].entries[0];
@@ -171,8 +171,8 @@ TEST(ReportSummary, GuessesNoTimes) {
   }
 }
 
-// Reports of earlier versions do not say how much of an op is in 16 bit: what
-// can be told is, and nothing is more than all.
+// Reports of earlier versions do not say how much of an op is in 16 bit: known
+// parts are shown, and no part exceeds the total.
 TEST(ReportSummary, ReadsEarlierReports) {
   llvm::Expected<Report> report =
       read(R"({"functions": [{"name": "step", "ops": [

@@ -1,4 +1,4 @@
-//===- text_test.cpp - Tables and numbers as people read them -------------===//
+//===- text_test.cpp - Formatting of tables and numbers -------------------===//
 
 #include "compiler/Report/Text/Text.h"
 
@@ -17,7 +17,8 @@ TEST(ReportText, ShortensNumbers) {
   EXPECT_EQ(count(1, "cast"), "1 cast");
 }
 
-// Ends of names tell more than beginnings, and no character is halved.
+// Names are shortened at the beginning, because their ends are more
+// informative, and characters are not split.
 TEST(ReportText, CutsWholeCharacters) {
   EXPECT_EQ(cutMiddle("transformer.h.0.attn", 11), "tran...attn");
   EXPECT_EQ(cutMiddle("äöüäöüäöü", 8), "äö...äöü");
@@ -63,7 +64,7 @@ TEST(ReportText, FitsTables) {
 )");
 }
 
-// Where nothing can be shortened, extra columns go, the last first.
+// If nothing can be shortened, extra columns are dropped, the last one first.
 TEST(ReportText, DropsExtraColumns) {
   Table table({{"first"},
                {"second", Table::Right, true},

@@ -84,14 +84,14 @@ TEST(MinCut, AgreesWithBruteForce) {
     for (int i = 0; i < network.nodes; ++i)
       chosen |= static_cast<uint32_t>(!cut.isSource(ids[i])) << i;
     ASSERT_EQ(network.price(chosen), best) << "round " << round;
-    // Finds among all cheapest cuts the one with most nodes on the source side:
-    // every other cheapest cut has a superset of its sink side.
+    // Among all minimum cuts, finds the one with the most nodes on the source
+    // side: the sink side of every other minimum cut is a superset of its own.
     for (uint32_t sinks = 0; sinks < 1u << network.nodes; ++sinks)
       if (network.price(sinks) == best) {
         ASSERT_EQ(sinks & chosen, chosen) << "round " << round;
       }
   }
-  // The generator must reach both outcomes for the test to mean something.
+  // The test is meaningful only if both outcomes occur.
   EXPECT_GT(forbidden, 100);
   EXPECT_LT(forbidden, 4900);
 }
@@ -110,7 +110,7 @@ TEST(MinCut, TiesGoToTheSource) {
   EXPECT_TRUE(cut.isSource(node));
 }
 
-// A chain as long as a large model: no recursion, and time that stays linear.
+// A chain as long as a large model: no recursion, and linear time.
 TEST(MinCut, LongChain) {
   MinCut cut;
   std::vector<MinCut::Node> chain = {cut.addNode()};

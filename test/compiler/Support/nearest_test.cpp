@@ -1,4 +1,4 @@
-// Which names a message offers for a pattern that matches none.
+// Names that a message suggests for a pattern that matches none.
 
 #include "compiler/Support/UserInput/Nearest.h"
 

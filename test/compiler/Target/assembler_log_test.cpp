@@ -1,4 +1,4 @@
-//===- assembler_log_test.cpp - What ptxas says of kernels ----------------===//
+//===- assembler_log_test.cpp - Output of ptxas about kernels -------------===//
 
 #include "compiler/Target/Cuda/GpuTarget.h"
 
@@ -34,7 +34,7 @@ ptxas info    : Used 255 registers, used 0 barriers
   EXPECT_EQ(numbersOf(kernels[1]), (std::vector<int64_t>{255, 0, 0, 0, 0}));
 }
 
-// It had no barriers there, and constant memory behind.
+// CUDA 11 prints no barriers, and constant memory at the end.
 TEST(AssemblerLog, OfCuda11) {
   std::vector<KernelResources> kernels = parseAssemblerLog(
       R"(ptxas info    : Compiling entry function 'k' for 'sm_80'

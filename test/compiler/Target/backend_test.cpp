@@ -30,7 +30,7 @@ TEST(Backends, KnowTheArchitecturesOfTheirRows) {
   EXPECT_EQ(findBackend("abacus"), nullptr);
 }
 
-// Code for several architectures uses what the oldest has.
+// Code for several architectures uses the features of the oldest.
 TEST(Backends, UseWhatTheOldestArchitectureHas) {
   auto target = findBackend("cuda")->findTarget({{"sm_90", "sm_75"}});
   ASSERT_TRUE(bool(target));

@@ -1,4 +1,4 @@
-//===- machine_test.cpp - How fast machines are ---------------------------===//
+//===- machine_test.cpp - Rates of machines -------------------------------===//
 
 #include "compiler/Target/Backend.h"
 
@@ -13,7 +13,7 @@ Machine findMachine(const char *device,
   return findBackend(device)->machine(features);
 }
 
-// What formats are chosen by must not pay where a format has no units.
+// The cost model must not reward a format for which the machine has no units.
 TEST(Machine, GainsByUnitsAlone) {
   EXPECT_NEAR(findMachine("cuda", {"sm_80"}).bytesPerFlop(), 0.047, 0.0005);
   EXPECT_NEAR(findMachine("cpu", {"avx512f", "avx512bf16"}).bytesPerFlop(),
@@ -22,7 +22,7 @@ TEST(Machine, GainsByUnitsAlone) {
   EXPECT_EQ(findMachine("cpu", {}).bytesPerFlop(), 0);
 }
 
-// GPUs before Ada, and CPUs, multiply FP8 in 16 bit; CPUs f16 in f32.
+// GPUs before Ada and CPUs multiply FP8 in 16 bit; CPUs multiply f16 in f32.
 TEST(Machine, WidensWhatItHasNoUnitsFor) {
   Machine ampere = findMachine("cuda", {"sm_80"});
   EXPECT_EQ(ampere.fp8, ampere.bf16);
@@ -35,7 +35,8 @@ TEST(Machine, WidensWhatItHasNoUnitsFor) {
   EXPECT_GT(hopper.tf32, hopper.f32);
 }
 
-// A transpose of bytes is no streaming copy, nor is a kernel free on a GPU.
+// A transpose of bytes is slower than a copy, and a kernel launch on a GPU
+// costs time.
 TEST(Machine, ChargesTransposesAndLaunchesOfGpus) {
   Machine hopper = findMachine("cuda", {"sm_80", "sm_89", "sm_90"});
   EXPECT_GT(hopper.turnedBytes, 0);

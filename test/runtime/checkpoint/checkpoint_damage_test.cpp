@@ -1,4 +1,4 @@
-// Damaged checkpoints, and such as were never written.
+// Damaged and forged checkpoints.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -15,7 +15,8 @@
 namespace mpc::test {
 namespace {
 
-// Each bit of each file, and each length: refused, and the session stays.
+// A change of any bit of any file, and any other length, is rejected, and the
+// session is unchanged.
 TEST(Checkpoint, RefusesEveryDamage) {
   ProgramPtr program = load(make_package());
   Folder folder;
@@ -53,9 +54,9 @@ TEST(Checkpoint, RefusesEveryDamage) {
   EXPECT_EQ(restore(other, folder / "none").code, MPC_IO);
 }
 
-// With checksums that are right the parsers have the word: whatever the files
-// say, memory stays as it should (the sanitizer build looks) and a checkpoint
-// is taken whole or not at all.
+// With valid checksums the parsers see damaged contents: whatever the files
+// contain, there is no memory error (checked by the sanitizer build), and a
+// checkpoint is loaded completely or not at all.
 TEST(Checkpoint, SurvivesSealedNonsense) {
   ProgramPtr program = load(make_package());
   Folder folder;
@@ -74,7 +75,7 @@ TEST(Checkpoint, SurvivesSealedNonsense) {
   for (int i = 0; i < 6000; ++i) {
     std::vector<Bytes> files = whole;
     Bytes& changed = files[random() % files.size()];
-    // What follows the header of tensors is bytes of any value.
+    // After the header of a tensor file, bytes may have any value.
     size_t reach = std::min<size_t>(changed.size(), 700);
     constexpr char kLikely[] = "0123456789\"{}[],:-x\\";
     for (unsigned j = random() % 3 + 1; j > 0; --j) {

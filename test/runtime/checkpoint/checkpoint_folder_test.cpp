@@ -1,4 +1,4 @@
-// Folders of checkpoints: which is the latest, and what is pruned.
+// Folders of checkpoints: finding the latest, and pruning.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -44,7 +44,7 @@ TEST(Checkpoint, FallsBackToTheNewestWholeOne) {
   EXPECT_EQ(latest.path, "");
   EXPECT_EQ(load_latest(session, folder / "none").outcome.code, MPC_OK);
 
-  // Numbers count, not letters: 10 is newer than 9.
+  // Names are compared by number: 10 is newer than 9.
   for (const char* name :
        {"step-9", "step-10", "step-100", "step-x", "other"}) {
     (void)step(session, 1);
@@ -70,15 +70,15 @@ TEST(Checkpoint, FallsBackToTheNewestWholeOne) {
   EXPECT_NE(latest.outcome.message.find("no checkpoint in"), std::string::npos);
   EXPECT_EQ(all_states(program, session), before);
 
-  // Between the two renames of a file system without exchange.
+  // The state between the two renames on a file system without exchange.
   ASSERT_EQ(save(session, folder / "step-200").code, MPC_OK);
   std::string aside = folder / "step-200.old-1-00000000-0000000000000000";
   ASSERT_EQ(rename((folder / "step-200").c_str(), aside.c_str()), 0);
   EXPECT_EQ(load_latest(session, folder.path()).path, aside);
 }
 
-// What cannot be read now may be whole: an older one would undo the training
-// since without a word of it.
+// A checkpoint that cannot be read now may be intact: loading an older one
+// would silently discard the training since.
 TEST(Checkpoint, OnlyDamageMakesAnOlderOneTheLatest) {
   Folder folder;
   ProgramPtr program = load(make_package());
@@ -89,7 +89,7 @@ TEST(Checkpoint, OnlyDamageMakesAnOlderOneTheLatest) {
   }
   rlimit limit;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
-  // Room for a listing of the folder, and for none of its files.
+  // Enough file descriptors to list the folder, but not to open its files.
   for (rlim_t files = 3; files < 64; ++files) {
     rlimit tight = {files, limit.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
@@ -100,7 +100,7 @@ TEST(Checkpoint, OnlyDamageMakesAnOlderOneTheLatest) {
     else
       EXPECT_EQ(latest.outcome.code, MPC_IO) << latest.outcome.message;
   }
-  // What is named like one and is none says nothing about the others.
+  // A file named like a checkpoint does not affect the others.
   write_bytes(folder / "step-8", {1});
   ASSERT_EQ(symlink("nowhere", (folder / "step-9").c_str()), 0);
   Latest latest = load_latest(session, folder.path());
@@ -109,7 +109,7 @@ TEST(Checkpoint, OnlyDamageMakesAnOlderOneTheLatest) {
   EXPECT_NE(latest.warning.find("step-9"), std::string::npos);
 }
 
-// A process that was killed while it pruned, before its parent knows of it.
+// Leftovers of a process that was killed while pruning and is still a zombie.
 TEST(Checkpoint, RemovesWhatAKilledPruneLeft) {
   Folder folder;
   ProgramPtr program = load(make_package());
@@ -150,8 +150,8 @@ TEST(Checkpoint, PrunesOldOnesAndDebris) {
               MPC_OK);
   }
   write_bytes(folder / "step-6/model.safetensors", {1});
-  write_bytes(folder / "step-1/notes.txt", {1});  // Somebody else's.
-  // Unfinished ones: of a process that is gone, of one that lives.
+  write_bytes(folder / "step-1/notes.txt", {1});  // A file of the user.
+  // Unfinished checkpoints: of a process that is gone, and of a live one.
   pid_t gone = fork();
   if (gone == 0) _exit(0);
   ASSERT_EQ(waitpid(gone, nullptr, 0), gone);
@@ -172,10 +172,10 @@ TEST(Checkpoint, PrunesOldOnesAndDebris) {
   EXPECT_EQ(take(mpc_checkpoint_prune((folder / "none").c_str(), 1)).code,
             MPC_IO);
 
-  // An hour without a change, and it is nobody's.
+  // After an hour without a change it counts as abandoned.
   timespec old[2] = {{1, 0}, {1, 0}};
   ASSERT_EQ(utimensat(AT_FDCWD, (folder / alive).c_str(), old, 0), 0);
-  // With nothing whole, nothing goes.
+  // Without a complete checkpoint, nothing is removed.
   unlink((folder / "step-1/MANIFEST.json").c_str());
   write_bytes(folder / "step-4/state.json", {1});
   write_bytes(folder / "step-5/state.json", {1});

@@ -1,4 +1,4 @@
-// Saving and loading: bit for bit, all or nothing, the newest whole one.
+// Saving and loading: bit-exact, all or nothing, newest complete checkpoint.
 
 #include "runtime/src/checkpoint/checkpoint.h"
 
@@ -16,8 +16,9 @@
 namespace mpc::test {
 namespace {
 
-// At every step of a run, saving and loading into a fresh session changes no
-// bit of what follows: weights, moments, scale, streak, step, micro-batches.
+// At every step of a run, saving and loading into a new session leaves the rest
+// of the run bit-identical: weights, moments, scale, streak, step,
+// micro-batches.
 void check_resume(const PackageOptions& options) {
   constexpr int kSteps = 8;
   ProgramPtr program = load(make_package(options));
@@ -75,7 +76,7 @@ TEST(Checkpoint, KeepsPropertiesAndProgress) {
   EXPECT_EQ(step(other, 2).step, before.step + 1);
 }
 
-// The count of overflows at the floor is part of what is resumed.
+// The number of overflows at the minimum loss scale is saved as well.
 TEST(Checkpoint, KeepsTheCountOfOverflows) {
   PackageOptions options;
   options.loss_scale = 1;
@@ -91,7 +92,7 @@ TEST(Checkpoint, KeepsTheCountOfOverflows) {
             MPC_NUMERIC);
 }
 
-// Such weights are worth nothing, unless somebody asks for them.
+// Weights that are not finite are saved only on request.
 TEST(Checkpoint, SavesNoWeightsThatAreNotFinite) {
   ProgramPtr program = load(make_package());
   Folder folder;
@@ -147,8 +148,8 @@ TEST(Checkpoint, ReplacesOnlyCheckpoints) {
   EXPECT_EQ(save(session, "").code, MPC_INVALID_ARGUMENT);
 }
 
-// Masters are f32 in every precision, so precisions may change; the loss scale
-// that only one side has is filled in or dropped.
+// Masters are f32 in every precision, so the precision may change; a loss scale
+// that only one side has is initialized or dropped.
 TEST(Checkpoint, CrossesPrecisions) {
   PackageOptions plain_options;
   plain_options.loss_scaling = plain_options.working_copy = false;
@@ -208,7 +209,7 @@ TEST(Checkpoint, RefusesOtherPrograms) {
   }
 }
 
-// The C++ header is a thin layer: the same run through it.
+// The same run with the C++ header.
 TEST(Checkpoint, WorksFromCpp) {
   Bytes package = make_package();
   Folder folder;

@@ -1,4 +1,4 @@
-// Saving and loading that may fail.
+// Helpers for saving and loading that may fail.
 #ifndef MPC_TEST_RUNTIME_CHECKPOINT_SAVE_H_
 #define MPC_TEST_RUNTIME_CHECKPOINT_SAVE_H_
 

@@ -1,4 +1,4 @@
-// What happens on CUDA devices when memory ends and calls fail.
+// Out of memory and failing driver calls on CUDA devices.
 
 #include <gtest/gtest.h>
 
@@ -26,8 +26,8 @@ TEST(CudaFaults, SaysHowMuchMemoryThereWasNot) {
   EXPECT_EQ(fake.leaks(), "");
 }
 
-// A kernel that faults is found a step later; the session is lost, what it
-// took is given back.
+// A faulting kernel is detected one step later; the session is lost and
+// releases its resources.
 TEST(CudaFaults, LosesTheSessionWithTheDevice) {
   FakeDriver fake;
   add_package_kernels(&fake);
@@ -81,7 +81,7 @@ std::vector<Outcome> use_session(const ProgramPtr& program,
   return outcomes;
 }
 
-// The n-th call fails for every n: once, or with everything after it.
+// For every n the n-th driver call fails, alone or with all later ones.
 TEST(CudaFaults, SurvivesEveryFailedCall) {
   Folder folder;
   ProgramPtr program = load(make_package(cuda_package()));
@@ -115,7 +115,7 @@ TEST(CudaFaults, SurvivesEveryFailedCall) {
       }
       const std::string call = fake.failed_call();
       EXPECT_EQ(fake.leaks(), "") << n << ": " << call;
-      // Without its context, giving things back is the best one can do.
+      // Without a context, resources may not be released properly.
       EXPECT_TRUE(fake.error().empty() || call == "cuCtxSetCurrent")
           << n << ": " << call << ": " << fake.error();
       if (errors > 0) ++failures;
@@ -123,8 +123,9 @@ TEST(CudaFaults, SurvivesEveryFailedCall) {
       if (errors == 0) ++plain;
     }
     EXPECT_GT(failures, 50);
-    // Only what has another way or nobody to tell may pass: graphs, contexts
-    // that are put back, what is given back at the end.
+    // A failure may go unreported only if there is a fallback (graphs) or
+    // nobody to report it to (restoring contexts, releasing resources at the
+    // end).
     EXPECT_LT(plain, failures);
   }
 }

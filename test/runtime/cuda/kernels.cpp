@@ -6,7 +6,7 @@
 
 #include "test/device_sim/abi.h"
 
-// The functions of generated.c, which is part of this program.
+// The functions of generated.c, which is linked into this program.
 extern "C" {
 using Generated = void(void* const* operands, int64_t begin, int64_t end);
 Generated test_gradient, test_update, test_accumulate, test_clear,
@@ -30,7 +30,7 @@ void test_matmul(void* const* operands, int64_t, int64_t) {
     }
 }
 
-// Each block does the item of its number.
+// Each block computes the item with its number.
 void add(FakeDriver* fake, const char* name, size_t num_operands,
          Generated* function) {
   fake->add_kernel(name,

@@ -8,10 +8,10 @@
 
 namespace mpc::test {
 
-// Gives the driver every function that the package calls.
+// Registers every function that the package calls with the driver.
 void add_package_kernels(FakeDriver* fake);
 
-// A package for both kinds of device.
+// Options for a package for both kinds of device.
 PackageOptions cuda_package();
 
 struct CudaSessionOptions {

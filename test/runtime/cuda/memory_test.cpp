@@ -1,4 +1,4 @@
-// Where inputs and states of sessions on a CUDA device come from.
+// Inputs and states of sessions on a CUDA device in host and device memory.
 
 #include <gtest/gtest.h>
 
@@ -11,8 +11,8 @@
 namespace mpc::test {
 namespace {
 
-// Large inputs take another way: beside the step before, which still uses their
-// place. Some of them are small all the same.
+// Large inputs are transferred while the previous step runs, which still uses
+// their place in the arena. Some of the inputs are small.
 TEST_F(Cuda, BringsLargeInputsBesideAStep) {
   PackageOptions options = cuda_package();
   options.bulk = (1 << 18) + 3;
@@ -44,7 +44,7 @@ TEST_F(Cuda, BringsLargeInputsBesideAStep) {
   EXPECT_TRUE(all_states(program, cpu) == all_states(program, cuda));
 }
 
-// The device's memory, as another library would have taken it.
+// Device memory that another library allocated.
 struct OnDevice {
   OnDevice(const FakeDriver& fake, const void* data, size_t bytes)
       : driver(fake.table()) {
@@ -85,7 +85,7 @@ TEST_F(Cuda, TakesInputsFromDeviceMemory) {
   }
   EXPECT_EQ(all_states(program, cpu), all_states(program, cuda));
 
-  // And gives outputs there.
+  // Outputs are also written there.
   float zeros[8] = {};
   OnDevice y(fake, zeros, sizeof(zeros));
   int64_t shape[2] = {4, 2};
@@ -123,7 +123,7 @@ TEST_F(Cuda, WorksOnTheCallersStream) {
   CudaSessionOptions options;
   options.stream = stream;
   SessionPtr session = create_on(program, options);
-  // Work of the caller's in front of the step and behind it, on one stream.
+  // Work of the caller before and after the step, on the same stream.
   Batch batch(1);
   float ones[16];
   std::fill(std::begin(ones), std::end(ones), 1.0f);
@@ -145,7 +145,7 @@ TEST_F(Cuda, WorksOnTheCallersStream) {
   EXPECT_EQ(driver.cuCtxSetCurrent(nullptr), cuda::CUDA_SUCCESS);
 }
 
-// Two sessions on one device keep their work apart.
+// Two sessions on one device do not interfere.
 TEST_F(Cuda, KeepsSessionsApart) {
   ProgramPtr program = load(make_package(cuda_package()));
   SessionPtr a = create_on(program), b = create_on(program);

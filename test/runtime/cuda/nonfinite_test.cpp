@@ -1,4 +1,4 @@
-// What sessions on a CUDA device say when numbers are not finite.
+// Errors of sessions on a CUDA device about values that are not finite.
 
 #include <gtest/gtest.h>
 
@@ -29,14 +29,14 @@ TEST_F(Cuda, StopsWhenTrainingDiverges) {
               std::string::npos)
         << outcome.message;
     EXPECT_EQ(read_state(session, "w"), before);
-    // A later step that finds nothing wrong ends it.
+    // Followed by a step without a fault.
     (void)step(session, 1.0f);
     EXPECT_EQ(synchronize(session).skipped, 0);
   }
 }
 
-// Found a call later, when the arena holds the batch of the next step, and that
-// only in part. It is the step that failed whose inputs are looked at.
+// The fault is detected one call later, when the arena already contains parts
+// of the next batch. The diagnosis must use the inputs of the step that failed.
 TEST_F(Cuda, BlamesTheBatchThatWasNotFinite) {
   PackageOptions options = cuda_package();
   options.loss_scaling = false;
@@ -62,7 +62,7 @@ TEST_F(Cuda, BlamesTheBatchThatWasNotFinite) {
               "check the data");
     EXPECT_EQ(info.call, 2u);
     EXPECT_EQ(info.skipped, 1);
-    // The step behind it was made.
+    // The step after it was executed.
     EXPECT_EQ(synchronize(session).step, last ? 1u : 2u);
   }
 }

@@ -1,4 +1,4 @@
-// What is refused on CUDA devices, and which code is chosen.
+// Rejected programs and devices on CUDA, and the choice of code.
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(CudaFaults, ChoosesTheDevice) {
 
 struct CodeChoice {
   int compute_capability;
-  const char* loaded;  // What cuModuleLoadDataEx gets, or the message.
+  const char* loaded;  // The image for cuModuleLoadDataEx, or the error.
 };
 
 TEST(CudaFaults, ChoosesTheCode) {
@@ -105,8 +105,8 @@ TEST(CudaFaults, ChoosesTheCode) {
   }
 }
 
-// Machine code of a ptxas that is newer than the driver is refused; the PTX
-// beside it is not.
+// The driver rejects machine code of a newer ptxas, but accepts the PTX in the
+// same package.
 TEST(CudaFaults, TakesPtxWhereMachineCodeIsRefused) {
   PackageOptions package = cuda_package();
   package.precision = "fp16";
@@ -130,7 +130,7 @@ TEST(CudaFaults, TakesPtxWhereMachineCodeIsRefused) {
     session.reset();
     EXPECT_EQ(fake.leaks(), "");
   }
-  // Where nothing is taken, all of it is named.
+  // If the driver rejects everything, the error names all of it.
   package.ptx = {"sm_75"};
   fake_options.refused = "";
   FakeDriver fake(fake_options);
@@ -148,7 +148,7 @@ TEST(CudaFaults, TakesPtxWhereMachineCodeIsRefused) {
   EXPECT_EQ(fake.leaks(), "");
 }
 
-// A failure that is not about the code is not answered by trying other code.
+// After a failure that is not due to the code, no other code is tried.
 TEST(CudaFaults, OtherFailuresOfLoadingEndIt) {
   PackageOptions package = cuda_package();
   package.cubins = {"sm_90"};

@@ -1,4 +1,4 @@
-// Sessions on a CUDA device that is a driver over host memory.
+// Sessions on a fake CUDA device in host memory.
 
 #ifndef MPC_TEST_RUNTIME_CUDA_SESSION_H_
 #define MPC_TEST_RUNTIME_CUDA_SESSION_H_
@@ -11,7 +11,7 @@
 
 namespace mpc::test {
 
-// Inputs that overflow now and then, as the loss scale grows.
+// Inputs that overflow from time to time, as the loss scale grows.
 inline float value_of_step(int i) {
   return i % 7 == 3 ? 1e6f : 1.0f + 0.5f * i;
 }

@@ -1,4 +1,4 @@
-// What sessions do on a CUDA device, against what they do on the CPU.
+// Sessions on a CUDA device compared with sessions on the CPU.
 
 #include "test/runtime/cuda/session.h"
 
@@ -25,7 +25,7 @@ TEST_F(Cuda, StepsAsTheCpu) {
         mpc_step_info_t expected = step(cpu, value_of_step(i));
         Batch batch(value_of_step(i));
         mpc_step_info_t info = step_with(cuda.get(), &batch);
-        // What the caller does with its memory now is its own affair.
+        // The caller may now reuse its memory.
         std::memset(batch.x, 0xff, sizeof(batch.x));
         expect_same(info, asynchronous ? before : expected);
         before = expected;
@@ -122,7 +122,7 @@ TEST_F(Cuda, MovesCheckpointsBetweenDevices) {
   ProgramPtr program = load(make_package(cuda_package()));
   SessionPtr cuda = create_on(program);
   for (int i = 0; i < 5; ++i) (void)step(cuda, value_of_step(i));
-  // Two steps are still on their way.
+  // Two steps are still in flight.
   EXPECT_OK(mpc_session_save_checkpoint(cuda.get(), (folder / "a").c_str()));
   SessionPtr cpu = create(program), again = create_on(program);
   EXPECT_OK(mpc_session_load_checkpoint(cpu.get(), (folder / "a").c_str()));

@@ -1,5 +1,5 @@
-// Watches the process's malloc: counts calls, or makes one of them fail.
-// Without effect in sanitizer builds, which have their own.
+// Hooks into the malloc of the process: counts calls, or makes one of them
+// fail. Has no effect in sanitizer builds, which have their own malloc.
 
 #ifndef MPC_TEST_RUNTIME_ALLOCATIONS_H_
 #define MPC_TEST_RUNTIME_ALLOCATIONS_H_
@@ -8,11 +8,11 @@
 
 namespace mpc::test {
 
-// Whether this build can watch malloc.
+// Whether this build can hook into malloc.
 bool can_watch_allocations();
 
-// Counts the allocations of all threads while it lives. With `fail_at` n >= 1
-// the n-th of this thread returns null.
+// Counts the allocations of all threads during its lifetime. With `fail_at` n
+// >= 1, the n-th allocation of this thread returns null.
 class AllocationWatch {
  public:
   explicit AllocationWatch(int64_t fail_at = 0);

@@ -1,4 +1,4 @@
-// Programs and calls of the tests of faults.
+// Programs and calls for fault tests.
 
 #ifndef MPC_TEST_RUNTIME_FAULTS_CALLS_H_
 #define MPC_TEST_RUNTIME_FAULTS_CALLS_H_
@@ -11,8 +11,8 @@ inline Outcome save(const SessionPtr& session, const std::string& path) {
   return take(mpc_session_save_checkpoint(session.get(), path.c_str()));
 }
 
-// oneDNN allocates in each call, and what it does without memory is not ours to
-// test: this program has generated code and the copy kernel only.
+// oneDNN allocates in each call, and its behaviour without memory is not tested
+// here: this program has only generated code and the copy kernel.
 inline Bytes package_without_library() {
   PackageOptions options;
   options.edit = [](program::ProgramT& p) {

@@ -1,5 +1,5 @@
-// Children of a process in which the n-th allocation, mapping or thread is
-// refused, for every n.
+// Child processes in which the n-th allocation, mapping or thread is refused,
+// for every n.
 
 #ifndef MPC_TEST_RUNTIME_FAULTS_CHILDREN_H_
 #define MPC_TEST_RUNTIME_FAULTS_CHILDREN_H_
@@ -19,14 +19,14 @@
 
 namespace mpc::test {
 
-// How a child ended. kNeverRefused: `n` is larger than the requests are many.
-// kRestart: the library says that only another process can go on, as oneDNN
-// reads the environment for the first time through strings of the standard
-// library's, whose memory is not ours to give.
+// How a child ended. kNeverRefused: there are fewer than `n` requests.
+// kRestart: the library reports that the process must be restarted, because
+// oneDNN's first access to the environment allocates strings of the standard
+// library, which is outside our control.
 enum Exit { kGood = 0, kNeverRefused = 40, kRestart = 41, kWrong = 42 };
 constexpr char kRestartText[] = "restart the process";
 
-// Ends the child with a word on what went wrong.
+// Ends the child with a message about what went wrong.
 [[noreturn]] inline void fail(const std::string& what) {
   (void)stop_refusing();
   if (what.find(kRestartText) != std::string::npos) _exit(kRestart);
@@ -46,21 +46,22 @@ inline const char* name_of(Resource resource) {
   return "";
 }
 
-// What a child does: calls `begin` when it is ready, from where on requests are
-// refused, and ends itself: with end() if all was well.
+// The work of a child: it calls `begin` when it is ready, after which requests
+// are refused, and then exits, with end() if everything was as expected.
 using Scenario = std::function<void(const std::function<void()>& begin)>;
 
 [[noreturn]] inline void end(bool refused) {
   _exit(refused ? kGood : kNeverRefused);
 }
 
-// Runs `scenario` in a child in which request `n` is refused; its wait status.
-// Children begin as this process is: nothing here may use oneDNN.
+// Runs `scenario` in a child in which request `n` is refused; returns the wait
+// status. A child inherits the state of this process, which must not use
+// oneDNN.
 inline int run_child(Resource resource, Refused which, int64_t n,
                      const Scenario& scenario) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(60);  // A child that waits for ever is wrong too.
+    alarm(60);  // A child that hangs is also a failure.
     try {
       scenario([&] { refuse(resource, n, which); });
     } catch (const std::exception& error) {
@@ -77,7 +78,7 @@ inline bool ended(int status, Exit how) {
   return WIFEXITED(status) && WEXITSTATUS(status) == how;
 }
 
-// How many requests a scenario makes.
+// The number of requests that a scenario makes.
 inline int64_t count_requests(Resource resource, const Scenario& scenario) {
   int64_t low = 0, high = 1 << 20;  // Refused at `low`, not at `high`.
   while (high - low > 1) {
@@ -90,8 +91,9 @@ inline int64_t count_requests(Resource resource, const Scenario& scenario) {
   return low;
 }
 
-// Refuses request n alone, and what is beyond what the process has at request
-// n, for about `most` n, evenly spread: all of them with MPC_LONG.
+// Refuses only request n, and then also every request that exceeds what the
+// process has at request n. Does this for about `most` evenly spaced n, or for
+// all n with MPC_LONG.
 inline void refuse_each(Resource resource, int64_t most,
                         const Scenario& scenario) {
   if (std::getenv("MPC_LONG")) most = INT64_MAX;
@@ -105,7 +107,7 @@ inline void refuse_each(Resource resource, int64_t most,
       const int status = run_child(resource, which, n, scenario);
       restarts += ended(status, kRestart);
       if (ended(status, kGood) || ended(status, kRestart)) continue;
-      // Where memory ends earlier, there are fewer requests.
+      // If memory runs out earlier, there are fewer requests.
       if (which == Refused::kGrowth && ended(status, kNeverRefused)) continue;
       ++wrong;
       ADD_FAILURE() << name_of(resource) << ' ' << n

@@ -1,4 +1,4 @@
-// What happens when the disk fails while checkpoints are written and read.
+// Disk failures while checkpoints are written and read.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace mpc::test {
 namespace {
 
-// Fails call number `fail_at`, or all from there on.
+// Makes call number `fail_at` fail, or all calls from there on.
 class FaultyFiles : public runtime::Files {
  public:
   enum class Fault { kError, kShortWrite, kInterrupted };
@@ -36,7 +36,7 @@ class FaultyFiles : public runtime::Files {
   int allocate(int file, uint64_t size) override {
     return fails() ? -error : Files::allocate(file, size);
   }
-  // Not the disk's own: these tests are about what the program does.
+  // Does not really sync, which these tests do not need.
   int sync(int) override { return fails() ? -error : 0; }
   int close(int file) override {
     int result = Files::close(file);
@@ -66,7 +66,7 @@ class FaultyFiles : public runtime::Files {
 
   Fault fault = Fault::kError;
   int error = EIO;
-  bool sticky = false;    // Everything from there on fails: a dead disk.
+  bool sticky = false;    // All later calls also fail: a dead disk.
   bool no_flags = false;  // A file system without exchange.
   int calls = 0;
   int fail_at = 0;
@@ -89,8 +89,8 @@ SessionPtr create_on(const ProgramPtr& program, FaultyFiles& files) {
   return SessionPtr(session);
 }
 
-// Makes each call of a save fail in turn: afterwards the old or the new
-// checkpoint is there and whole, and the new one if the save said so.
+// Makes each call of a save fail in turn. Afterwards the old or the new
+// checkpoint exists and is complete; it is the new one if the save succeeded.
 void check_save(FaultyFiles& files) {
   ProgramPtr program = load(package_without_library());
   Folder folder;
@@ -128,7 +128,7 @@ void check_save(FaultyFiles& files) {
       EXPECT_EQ(outcome.code, MPC_OK);
       return;
     }
-    // Next round on a clean folder, whatever the fault left.
+    // Clean the folder for the next round.
     std::string command = "rm -rf " + (folder / "step-1*");
     ASSERT_EQ(std::system(command.c_str()), 0);
   }
@@ -146,7 +146,7 @@ TEST(Faults, SavingSurvivesEveryFailedCall) {
       }
 }
 
-// Short writes and signals are no faults.
+// Short writes and signals are not errors.
 TEST(Faults, SavingGoesOnAfterShortWritesAndSignals) {
   for (auto fault :
        {FaultyFiles::Fault::kShortWrite, FaultyFiles::Fault::kInterrupted}) {
@@ -156,13 +156,13 @@ TEST(Faults, SavingGoesOnAfterShortWritesAndSignals) {
     files.fault = fault;
     SessionPtr session = create_on(program, files);
     SessionPtr reader = create(program);
-    // Write calls lie among the first ones of a save.
+    // Write calls are among the first calls of a save.
     for (int n = 1; n < 40; ++n) {
       (void)step(session, 1);
       files.arm(n);
       mpc_code_t code = save(session, folder / "a").code;
       files.arm(0);
-      if (code != MPC_OK) continue;  // Not a write: a fault after all.
+      if (code != MPC_OK) continue;  // Not a write, so it is an error.
       ASSERT_EQ(take(mpc_session_load_checkpoint(reader.get(),
                                                  (folder / "a").c_str()))
                     .message,
@@ -190,7 +190,7 @@ TEST(Faults, LoadingSurvivesEveryFailedCall) {
       EXPECT_EQ(outcome.message, "");
       break;
     }
-    if (outcome.code == MPC_OK) continue;  // Closing a file that was read.
+    if (outcome.code == MPC_OK) continue;  // Only closing a file failed.
     EXPECT_EQ(outcome.code, MPC_IO) << outcome.message;
     Bytes states = all_states(program, session);
     EXPECT_TRUE(states == saved || states == before);

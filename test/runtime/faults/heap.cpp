@@ -19,7 +19,7 @@ void* allocate(size_t size, Allocate allocate_now) {
 
 }  // namespace
 
-// The executable's symbols come first, for libraries as well.
+// Symbols of the executable take precedence, also in libraries.
 extern "C" {
 void* __libc_malloc(size_t size);
 void* __libc_calloc(size_t count, size_t size);

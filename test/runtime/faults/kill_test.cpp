@@ -1,4 +1,4 @@
-// What is left when the process is killed.
+// Checkpoints after the process has been killed.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -22,9 +22,9 @@ float batch_value(uint64_t number) {
   return static_cast<float>(number % 17) - 8;
 }
 
-// What the child tells, and the parent reads when it is dead.
+// Shared memory that the child writes and the parent reads after its death.
 struct Told {
-  volatile uint64_t saved;   // Steps in the last checkpoint that was done.
+  volatile uint64_t saved;   // Steps in the last completed checkpoint.
   volatile uint32_t saving;  // 1 during a save.
 };
 
@@ -33,7 +33,8 @@ uint64_t next_step(const SessionPtr& session) {
   return text ? std::strtoull(text, nullptr, 10) : 0;
 }
 
-// Trains on from the newest checkpoint, saving after every step, until killed.
+// Continues from the newest checkpoint and saves after every step, until
+// killed.
 [[noreturn]] void train_until_killed(const SessionPtr& session,
                                      const std::string& folder, Told* told) {
   char* path = nullptr;
@@ -74,9 +75,9 @@ class Uninterrupted {
   uint64_t done_ = 0;
 };
 
-// Kills a child that does nothing but step and save, at 100 moments. Each time
-// the newest checkpoint is whole, no older than the last save that was done,
-// and training continues from it bit for bit.
+// Kills a child that only trains and saves, at 100 moments. Each time the
+// newest checkpoint is complete and no older than the last completed save, and
+// training continues from it bit-exactly.
 TEST(Faults, KillingNeverLosesACheckpoint) {
   PackageOptions options;
   options.loss_scale = 1 << 14;  // Some steps overflow.
@@ -109,7 +110,7 @@ TEST(Faults, KillingNeverLosesACheckpoint) {
                                            &path, &warning))
                   .message,
               "");
-    ASSERT_EQ(warning, nullptr) << warning;  // None is ever half there.
+    ASSERT_EQ(warning, nullptr) << warning;  // None is incomplete.
     uint64_t next = next_step(session);
     ASSERT_EQ(path != nullptr, next > 0);
     mpc_string_free(path);
@@ -128,7 +129,7 @@ TEST(Faults, KillingNeverLosesACheckpoint) {
               kKills, static_cast<unsigned long long>(last));
   EXPECT_GT(last, 0u);
   EXPECT_GE(kills_in_saves, kKills / 4);
-  // What the killed ones left goes with the next prune.
+  // The next prune removes the leftovers of killed processes.
   EXPECT_OK(mpc_checkpoint_prune(folder.path().c_str(), 1));
   EXPECT_EQ(names_in(folder.path()).size(), 1u);
 }

@@ -1,4 +1,4 @@
-// What happens when memory ends.
+// Out of memory.
 
 #include <gtest/gtest.h>
 #include <sys/mman.h>
@@ -35,7 +35,7 @@ TEST(Faults, StepsAllocateNothing) {
                                &output, 1);
       good &= !mpc_session_run(session.get(), "count", nullptr, 0, nullptr, 0);
     };
-    use_all();  // OpenMP makes its threads at the first use.
+    use_all();  // OpenMP creates its threads at the first use.
     int64_t count;
     {
       AllocationWatch watch;
@@ -47,8 +47,8 @@ TEST(Faults, StepsAllocateNothing) {
   }
 }
 
-// Runs `attempt` with the n-th allocation failing for every n until none
-// fails; it returns the outcome of the call under test.
+// Runs `attempt`, which returns the outcome of the call under test, with the
+// n-th allocation failing, for every n until none fails.
 void fail_every_allocation(
     const std::function<Outcome()>& attempt,
     const std::function<void()>& check = [] {}) {
@@ -66,7 +66,7 @@ void fail_every_allocation(
       EXPECT_EQ(code, MPC_OK);
       return;
     }
-    // An allocation whose failure costs nothing may be passed over.
+    // The failure of an allocation that is not essential may be ignored.
     EXPECT_TRUE(code == MPC_OUT_OF_MEMORY || code == MPC_INCOMPATIBLE ||
                 code == MPC_IO || code == MPC_OK)
         << n << ": " << code;
@@ -100,7 +100,7 @@ TEST(Faults, CreatingSurvivesEveryFailedAllocation) {
   mpc_session_options_t options = {};
   options.struct_size = sizeof(options);
   options.threads = 1;
-  // libgomp ends the process when its first few bytes for a thread fail.
+  // libgomp ends the process if its first small allocation for a thread fails.
   (void)create(program);
   fail_every_allocation([&] {
     mpc_session_t* session = nullptr;
@@ -113,7 +113,8 @@ TEST(Faults, CreatingSurvivesEveryFailedAllocation) {
   });
 }
 
-// The allocator hook gets back what it gave, whichever request it refuses.
+// Everything from the allocator hook is returned to it, whichever request it
+// refuses.
 struct Hook {
   int live = 0, calls = 0, fail_at = 0;
 };

@@ -16,8 +16,8 @@ namespace {
 
 std::atomic<bool> armed{false};
 std::atomic<int64_t> until{0}, refused{0};
-// Bytes that were allocated and freed since refuse(); threads are never given
-// back in what is tested, and mappings count as if they were not.
+// Bytes in use since refuse(), now and at request n. Threads are never released
+// in these tests, and mappings count as if they were not.
 std::atomic<int64_t> live{0}, most{0};
 Resource wanted;
 Refused refusal;
@@ -69,7 +69,7 @@ int64_t stop_refusing() {
 using mpc::test::is_refused;
 using mpc::test::Resource;
 
-// The executable's symbols come first, for libraries as well.
+// Symbols of the executable take precedence, also in libraries.
 extern "C" {
 void* mmap(void* address, size_t size, int protection, int flags, int file,
            off_t offset) {

@@ -1,6 +1,6 @@
-// Makes the system refuse: the n-th allocation, mapping or thread of the
-// process, whoever asks for it. Replaces malloc, mmap and pthread_create of the
-// program that it is linked into, for its libraries as well.
+// Makes the n-th allocation, mapping or thread creation of the process fail,
+// whichever code requests it. Replaces malloc, mmap and pthread_create in the
+// program that links this, also for its libraries.
 
 #ifndef MPC_TEST_RUNTIME_REFUSALS_H_
 #define MPC_TEST_RUNTIME_REFUSALS_H_
@@ -13,13 +13,13 @@ enum class Resource { kMemory, kMapping, kThread };
 
 // Which requests are refused.
 enum class Refused {
-  kOne,     // Number n.
-  kGrowth,  // And later those that leave the process with more than it had
-            // then.
-  kAll,     // And all later ones.
+  kOne,     // Only request n.
+  kGrowth,  // Also later ones that leave the process with more than it had at
+            // request n.
+  kAll,     // Also all later ones.
 };
 
-// From now on, counting the requests of all threads for `resource` from 1.
+// Starts refusing; requests of all threads for `resource` are counted from 1.
 void refuse(Resource resource, int64_t n, Refused which);
 
 // Grants everything again. Returns how many requests were refused.

@@ -1,4 +1,4 @@
-// Kernels where the n-th allocation, mapping or thread is refused, for every n.
+// Kernels when the n-th allocation, mapping or thread is refused, for every n.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ struct NamedKernel {
   KernelDesc desc;
 };
 
-// One of each kind that oneDNN has a part in, in 16 and 32 bit.
+// One kernel of each kind that uses oneDNN, in 16 and 32 bits.
 std::vector<NamedKernel> all_kernels() {
   std::vector<NamedKernel> list;
   const std::vector<int64_t> geometry = {0, 1, 1, 1, 1, 1, 1, 1, 1, 1};
@@ -84,7 +84,7 @@ TEST(Kernels, AreMadeAndRunOrRefused) {
                    mpc_dtype_name(named.desc.operands[0].dtype));
       refuse_each(resource, 40, [&](const std::function<void()>& begin) {
         std::string error;
-        // As in a session. OpenMP ends a process that has no memory for it.
+        // A team, as in a session: OpenMP ends the process if it lacks memory.
         auto team = kernels::Team::start(1, &error);
         if (!team || !kernels::dnnl_runs_on_teams()) fail(error);
         const kernels::TeamScope scope(team.get());

@@ -1,5 +1,5 @@
-// Sessions where the n-th allocation, mapping or thread is refused, for every
-// n: a status, no crash, nothing lost.
+// Sessions when the n-th allocation, mapping or thread is refused, for every n:
+// they return a status, do not crash, and lose nothing.
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -19,7 +19,7 @@
 namespace mpc::test {
 namespace {
 
-// A code that lack of memory, address space or threads may give.
+// Whether a code is expected for lack of memory, address space or threads.
 bool is_expected(mpc_code_t code) {
   return code == MPC_OUT_OF_MEMORY || code == MPC_IO ||
          code == MPC_INCOMPATIBLE;
@@ -29,7 +29,7 @@ class Refusals : public ::testing::TestWithParam<Resource> {
  protected:
   Refusals() : program_(load(make_package())) {}
 
-  // A session on two threads, or the end of this child if it was refused.
+  // Creates a session on two threads; ends this child if that is refused.
   SessionPtr create_or_end() {
     mpc_session_options_t options = {};
     options.struct_size = sizeof(options);
@@ -38,7 +38,7 @@ class Refusals : public ::testing::TestWithParam<Resource> {
     mpc_session_t* session = nullptr;
     check(mpc_session_create(program_.get(), &options, &session), "create");
     if (!session) {
-      // Nothing is left behind that would keep the next one from working.
+      // The failure does not keep the next attempt from working.
       (void)stop_refusing();
       mpc_status_t status =
           mpc_session_create(program_.get(), &options, &session);
@@ -51,8 +51,8 @@ class Refusals : public ::testing::TestWithParam<Resource> {
     return SessionPtr(session);
   }
 
-  // Whether a call worked; ends the child if it failed in another way than for
-  // lack of something.
+  // Whether a call worked; ends the child if it failed for any reason other
+  // than lack of resources.
   static bool check(mpc_status_t status, const char* what) {
     if (!status) return true;
     const mpc_code_t code = mpc_status_code(status);
@@ -106,8 +106,8 @@ TEST_P(Refusals, OfSessionsStepsSavesAndLoads) {
   });
 }
 
-// Once all that was set aside is gone a kernel fails; where nothing was written
-// before it, the session goes on when memory is there again.
+// A kernel fails when all reserved memory is used up. If nothing was written
+// before it, the session continues once memory is available again.
 TEST(Sessions, GoOnAfterAKernelThatFailed) {
   PackageOptions options;
   options.edit = [](program::ProgramT& p) {
@@ -149,8 +149,8 @@ TEST(Sessions, GoOnAfterAKernelThatFailed) {
       ended(run_child(Resource::kMemory, Refused::kAll, 1, scenario), kGood));
 }
 
-// Creates a session in a process that may have `room` bytes more than it has
-// now; returns its wait status. The exit status is that of mpc_code_t.
+// Creates a session in a child process that may use `room` more bytes than now;
+// returns the wait status. The exit code of the child is an mpc_code_t.
 int create_with_room(const ProgramPtr& program, rlim_t room) {
   pid_t child = fork();
   if (child == 0) {
@@ -177,7 +177,7 @@ int create_with_room(const ProgramPtr& program, rlim_t room) {
   return status;
 }
 
-// What is set aside for oneDNN must be there before it begins.
+// The memory reserved for oneDNN must be available before oneDNN is used.
 TEST(Sessions, NeedRoomForTheLibrary) {
   ProgramPtr program = load(make_package());
   bool refused = false, created = false;

@@ -1,4 +1,4 @@
-// Loading packages that may be refused.
+// Helpers for loading packages that may be rejected.
 #ifndef MPC_TEST_RUNTIME_PROGRAM_LOAD_H_
 #define MPC_TEST_RUNTIME_PROGRAM_LOAD_H_
 
@@ -6,7 +6,7 @@
 
 namespace mpc::test {
 
-// What makes a package one that is refused.
+// A change that makes a package invalid.
 struct Edit {
   const char* what;  // Part of the message.
   std::function<void(program::ProgramT&)> edit;

@@ -1,4 +1,4 @@
-// Packages whose numbers do not fit together, one by one.
+// Packages with inconsistent numbers, one by one.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Loading packages: what is accepted, what is refused and how.
+// Loading packages: what is accepted, and errors for what is not.
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST(Program, NamesStatesAsTheModelDoes) {
   EXPECT_EQ(names[4], "momentum.velocity/w");
 }
 
-// A caller compiled against an older, shorter struct is served.
+// Callers compiled with an older, shorter struct are supported.
 TEST(Program, FillsShorterStructs) {
   ProgramPtr program = load(make_package());
   mpc_memory_info_t memory = {};
@@ -103,9 +103,9 @@ TEST(Program, RefusesEveryBitFlip) {
   EXPECT_EQ(try_load(package).code, MPC_OK);
 }
 
-// With seals that are right the checks behind them have the word: whatever the
-// tables say, loading and preparing must not touch memory they should not
-// (checked by the sanitizer build).
+// With valid seals the later checks see damaged tables: whatever the tables
+// contain, loading and preparing must not cause memory errors (checked by the
+// sanitizer build).
 TEST(Program, SurvivesSealedNonsense) {
   const Bytes package = make_small_package();
   size_t accepted = 0;
@@ -138,7 +138,7 @@ TEST(Program, SurvivesSealedNonsense) {
           static_cast<uint8_t>(random() % 2 ? random() : random() % 4 * 85);
     attempt(std::move(changed));
   }
-  EXPECT_GT(accepted, 0u);  // Names and the like may change.
+  EXPECT_GT(accepted, 0u);  // Changes of names, for example, are valid.
 }
 
 TEST(Program, RefusesNewerFormats) {
@@ -210,11 +210,11 @@ TEST(Program, DerivesAllOfAStateFromStates) {
   }
 }
 
-// Moves a shape by four bytes: what FlatBuffers does not look at.
+// Moves a shape by four bytes, which FlatBuffers does not check.
 TEST(Program, RefusesNumbersThatAreNotAligned) {
   PackageOptions options;
   options.edit = [](ProgramT& p) {
-    // Four bytes on, the first attribute is the number of attributes.
+    // Four bytes further, the first attribute is read as the length.
     p.variants[0]->entries[2]->instructions[0]->attributes = {1, 1};
   };
   Bytes package = make_package(options);

@@ -1,4 +1,4 @@
-// What states and entry points are for, as packages say it.
+// Roles of states and entry points in packages.
 
 #include <gtest/gtest.h>
 
@@ -54,7 +54,7 @@ TEST(Roles, MustFitWhatTheyAreOf) {
   }
 }
 
-// A name says what a state is for only where the package does not.
+// A name implies the role of a state only if the package has no roles.
 TEST(Roles, ComeFromThePackageThenFromNames) {
   for (bool has_roles : {false, true}) {
     PackageOptions options;

@@ -12,7 +12,7 @@
 namespace mpc::test {
 namespace {
 
-// An overflow changes the scale and its streak and nothing else.
+// An overflow changes only the scale and its streak.
 TEST(Session, SkipsAStepThatOverflows) {
   PackageOptions options;
   options.loss_scale = 65536;
@@ -51,10 +51,11 @@ TEST(Session, StopsAfterTwentyOverflowsAtTheFloor) {
   outcome = try_step(session, Batch(std::numeric_limits<float>::quiet_NaN()));
   EXPECT_NE(outcome.message.find("input 'x' is not finite (nan at position 0)"),
             std::string::npos);
-  EXPECT_EQ(step(session, 1.0f).skipped, 0);  // It recovers all the same.
+  EXPECT_EQ(step(session, 1.0f).skipped, 0);  // It still recovers.
 }
 
-// In every precision, with and without loss scaling: the loss is not scaled.
+// In every precision, with and without loss scaling, because the reported loss
+// is not scaled.
 TEST(Session, ReportsALossThatIsNotFinite) {
   for (bool loss_scaling : {false, true}) {
     PackageOptions options;
@@ -84,7 +85,7 @@ TEST(Session, ReportsALossThatIsNotFinite) {
   }
 }
 
-// Without a scale there is nothing that the next step could do better.
+// Without loss scaling, a smaller scale in the next step cannot help.
 TEST(Session, ReportsGradientsThatAreNotFinite) {
   PackageOptions options;
   options.loss_scaling = false;
@@ -103,7 +104,7 @@ TEST(Session, ReportsGradientsThatAreNotFinite) {
   EXPECT_EQ(step(session, 1.0f).updated, 1);
 }
 
-// Packages of before steps were tested: nothing is said, as it was then.
+// Old packages, whose steps are not tested: nothing is reported, as before.
 TEST(Session, SaysNothingOfStepsThatAreNotTested) {
   PackageOptions options;
   options.loss_scaling = false;
@@ -113,7 +114,7 @@ TEST(Session, SaysNothingOfStepsThatAreNotTested) {
       std::isinf(step(session, std::numeric_limits<float>::infinity()).loss));
 }
 
-// A bad micro-batch is reported once; the update that it spoils is skipped.
+// A bad micro-batch is reported once; its update is skipped.
 TEST(Session, ReportsEachBadMicroBatchOnce) {
   PackageOptions options;
   options.loss_scaling = false;

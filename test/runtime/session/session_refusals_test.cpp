@@ -1,4 +1,4 @@
-// Inputs, options and kernels that a session refuses.
+// Inputs, options and kernels that a session rejects.
 
 #include <gtest/gtest.h>
 

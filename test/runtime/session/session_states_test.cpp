@@ -1,4 +1,4 @@
-// States of a session that callers read and write, and its properties.
+// Reading and writing the states of a session, and its properties.
 
 #include <gtest/gtest.h>
 
@@ -48,7 +48,7 @@ mpc_tensor_t matrix(std::vector<float>& values, const int64_t (&shape)[2]) {
   return tensor;
 }
 
-// The first elements of what `derive` made, which are those of `w`.
+// The first elements of the derived state, which are those of `w`.
 std::vector<float> derived(const SessionPtr& session) {
   std::vector<float> values(1024);
   int64_t shape[2] = {1, 1024};
@@ -89,7 +89,7 @@ TEST(Session, DerivesFromWeightsWheneverTheyChange) {
   EXPECT_EQ(derived(session), weights(session));
   EXPECT_EQ(read_float(session, "runs"), 1);
 
-  // Once for an update, whatever it has of micro-batches.
+  // Once per update, regardless of the number of micro-batches.
   for (int call = 0; call < 4; ++call) step(session, 1);
   EXPECT_EQ(derived(session), weights(session));
   EXPECT_EQ(read_float(session, "runs"), 3);
@@ -97,7 +97,7 @@ TEST(Session, DerivesFromWeightsWheneverTheyChange) {
   EXPECT_OK(mpc_session_save_checkpoint(session.get(), (folder / "c").c_str()));
   std::vector<float> saved = weights(session);
 
-  // Between two micro-batches, too.
+  // Also between two micro-batches.
   step(session, 1);
   std::vector<float> written = {8, 7, 6, 5, 4, 3, 2, 1};
   int64_t shape[2] = {4, 2};
@@ -118,7 +118,7 @@ TEST(Session, DerivesFromWeightsWheneverTheyChange) {
   EXPECT_OK(mpc_session_run(session.get(), "apply", nullptr, 0, outputs, 2));
   EXPECT_EQ(derived(session), weights(session));
 
-  // It is nothing that users have to do with.
+  // Users do not see it.
   EXPECT_EQ(
       take(mpc_session_read_state(session.get(), "derived", &tensor)).message,
       "the program has no state 'derived'");

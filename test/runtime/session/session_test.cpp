@@ -1,4 +1,4 @@
-// What a session does with a program: steps and evaluation.
+// Steps and evaluation of a session.
 
 #include <gtest/gtest.h>
 
@@ -47,7 +47,7 @@ TEST(Session, Steps) {
   EXPECT_EQ(step(session, 1.0f).loss_scale, 16.0f);  // Grown after 3.
 }
 
-// On the CPU a step is done when the call returns, asked for or not.
+// On the CPU a step is done when the call returns, asynchronous or not.
 TEST(Session, TellsWhichCallItDescribes) {
   ProgramPtr program = load(make_package());
   mpc_session_options_t options = {};
@@ -76,18 +76,18 @@ TEST(Session, TellsWhichCallItDescribes) {
             MPC_INVALID_ARGUMENT);
 }
 
-// Callers compiled with structs of before a field was added.
+// Callers compiled with older structs that lack a field.
 TEST(Session, ServesOlderCallers) {
   ProgramPtr program = load(make_package());
   mpc_session_options_t options = {};
   options.struct_size = offsetof(mpc_session_options_t, asynchronous);
-  options.asynchronous = 77;  // Not theirs: rubbish behind the struct.
+  options.asynchronous = 77;  // Garbage after the end of the older struct.
   options.stream = &options;
   mpc_session_t* raw = nullptr;
   EXPECT_OK(mpc_session_create(program.get(), &options, &raw));
   SessionPtr session(raw);
 
-  // An array of the smaller tensors, one right behind the other.
+  // An array of the smaller structs, without gaps.
   constexpr size_t kOld = offsetof(mpc_tensor_t, device);
   Batch batch(2);
   alignas(mpc_tensor_t) char array[2 * kOld];
@@ -221,7 +221,7 @@ TEST(Session, RunsCatalogKernels) {
 }
 
 // Every item is computed once, in contiguous parts of equal size, by as many
-// threads as are worth it.
+// threads as the grain allows.
 TEST(Session, SharesItemsAmongThreads) {
   ProgramPtr program = load(make_package());
   for (uint32_t threads : {1u, 2u, 3u, 7u}) {
@@ -247,8 +247,8 @@ TEST(Session, SharesItemsAmongThreads) {
   }
 }
 
-// The state of the caller's thread does not reach the numbers: subnormals
-// count although it flushes them.
+// The floating-point mode of the caller's thread does not affect results:
+// subnormals are kept although the caller flushes them.
 TEST(Session, IgnoresTheCallersFloatMode) {
 #if defined(__SSE2__)
   ProgramPtr program = load(make_package());

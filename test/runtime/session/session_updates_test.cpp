@@ -22,7 +22,7 @@ TEST(Session, AccumulatesMicroBatches) {
       EXPECT_EQ(read_state(session, "w"), before);
       mpc_step_info_t info = step(session, 1.0f + static_cast<float>(micro));
       losses += static_cast<double>(info.loss);
-      // This package's apply gives no loss of its own: their mean.
+      // The `apply` of this package returns no loss, so it is the mean.
       EXPECT_EQ(info.update_loss,
                 micro == 2 ? static_cast<float>(losses / 3) : 0.0f);
       EXPECT_EQ(info.updated, micro == 2);
@@ -34,7 +34,7 @@ TEST(Session, AccumulatesMicroBatches) {
   }
 }
 
-// A package that can end updates early, as compiled ones say of themselves.
+// A package that supports early updates, as compiled packages declare.
 PackageOptions weighted(uint32_t accumulate) {
   PackageOptions options;
   options.accumulate = accumulate;
@@ -70,7 +70,7 @@ TEST(Session, EndsAnUpdateEarly) {
   EXPECT_GT(info.grad_norm, 0.0f);
   EXPECT_NE(read_state(session, "w"), before);
   EXPECT_EQ(read_float(session, "gradients/w"), 0.0f);
-  // The next one is whole again.
+  // The next update is complete again.
   EXPECT_EQ(finish_update(session).call, 3u);
   EXPECT_EQ(step(session, 1).updated, 0);
   EXPECT_EQ(step(session, 1).updated, 0);
@@ -94,7 +94,7 @@ TEST(Session, SkipsAnUpdateThatEndsEarly) {
   EXPECT_EQ(read_state(session, "w"), before);
 }
 
-// Packages of before weigh micro-batches as shares of a whole update.
+// Old packages weight micro-batches as fractions of a complete update.
 TEST(Session, EndsNoUpdateEarlyThatCannotBeWeighed) {
   PackageOptions options;
   options.accumulate = 3;
@@ -113,7 +113,7 @@ TEST(Session, EndsNoUpdateEarlyThatCannotBeWeighed) {
   EXPECT_EQ(step(session, 1).updated, 1);
 }
 
-// A schedule whose length nobody gave has no rate to train at.
+// A schedule without a length has no learning rate.
 TEST(Session, AsksForTheLengthOfASchedule) {
   for (uint32_t accumulate : {1u, 2u}) {
     PackageOptions options;

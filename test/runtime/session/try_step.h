@@ -1,4 +1,4 @@
-// A step that may fail.
+// Helper for a step that may fail.
 #ifndef MPC_TEST_RUNTIME_SESSION_TRY_STEP_H_
 #define MPC_TEST_RUNTIME_SESSION_TRY_STEP_H_
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes goldens/update_scale.txt: what PyTorch makes of loss scales.
+"""Writes goldens/update_scale.txt: loss scales as updated by PyTorch.
 
 For each setting, by torch._amp_update_scale_, which GradScaler calls: every pattern of overflows of
 length 1 to 16 from a fresh scaler, and a million longer ones, drawn by splitmix64, that begin
@@ -18,7 +18,7 @@ MASK = (1 << 64) - 1
 SETTINGS = [
     (65536, 2, 0.5, 2000),  # PyTorch's defaults.
     (65536, 2, 0.5, 3),
-    (1000, 1.5, float(np.float32(0.3)), 2),  # No powers of two; factors are f32.
+    (1000, 1.5, float(np.float32(0.3)), 2),  # Not powers of two; factors are f32.
     (2.0**120, 2, 0.5, 1),  # Would grow to infinity.
 ]
 

@@ -1,9 +1,9 @@
 //===- update_scale.h - The scaler and a reference --------------*- C++ -*-===//
 //
-// Every pattern of overflows of length up to 16, and a million longer ones that
-// begin anywhere, for several settings: the folder of amp.update_scale and the
-// code that it becomes must both do what twenty plain lines do, and without
-// bounds and hysteresis what PyTorch does (goldens/update_scale.txt).
+// Runs every pattern of overflows of length up to 16, and a million longer ones
+// from arbitrary states, for several settings. The folder of amp.update_scale
+// and its lowered code must both agree with a plain reference of twenty lines,
+// and, without bounds and hysteresis, with PyTorch (goldens/update_scale.txt).
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_COMPILER_DIALECT_AMP_UPDATE_SCALE_H
@@ -36,7 +36,7 @@ struct Settings {
   int32_t hysteresis = 1;
 };
 
-/// splitmix64, as make_update_scale.py has it.
+/// splitmix64, as in make_update_scale.py.
 class Random {
 public:
   uint64_t operator()() {
@@ -58,8 +58,8 @@ struct State {
   }
 };
 
-/// The reference: PyTorch's _amp_update_scale_ with Megatron's counter around
-/// it (update_scale_hysteresis.cu) and bounds where the scale moves.
+/// The reference: PyTorch's _amp_update_scale_ with Megatron's hysteresis
+/// counter (update_scale_hysteresis.cu) and bounds on the scale.
 struct Reference {
   float scale;
   int32_t growthTracker, hysteresisTracker;
@@ -88,7 +88,7 @@ struct Reference {
     growthTracker = 0;
   }
 
-  /// Both counters in one: overflows that were put up with count below zero.
+  /// Encodes both counters in one: tolerated overflows count below zero.
   State encode(const Settings &settings) const {
     int32_t overflows = settings.hysteresis - hysteresisTracker;
     return {scale,
@@ -96,8 +96,7 @@ struct Reference {
   }
 };
 
-/// amp.update_scale with some settings: its folder, and the code that it
-/// becomes.
+/// amp.update_scale with some settings: its folder and its lowered code.
 class Machine {
 public:
   explicit Machine(const Settings &s) {
@@ -130,7 +129,7 @@ public:
     EXPECT_TRUE(lowered && lowered == results[1].getDefiningOp());
   }
 
-  /// The number of `state`, one that was reached or is to start from.
+  /// The index of `state`, which is added if it is new.
   int find(State state) {
     auto [it, isNew] =
         numbers.try_emplace({state.scale, state.streak}, states.size());
@@ -139,7 +138,7 @@ public:
     return it->second;
   }
 
-  /// Runs a pattern, the lowest bit first; returns the state that it ends in.
+  /// Runs a pattern, lowest bit first; returns the final state.
   State run(State start, uint64_t overflows, int length) {
     int at = find(start);
     for (int i = 0; i < length; ++i)
@@ -171,7 +170,7 @@ private:
     return {at(0).getSplatValue<float>(), at(1).getSplatValue<int32_t>()};
   }
 
-  /// Runs the body of the generic by folding one scalar op after the other.
+  /// Runs the body of the linalg.generic by folding its scalar ops in order.
   State runLowered(State state, bool finite) {
     Builder b(&context);
     Block *body = lowered.getBody();
@@ -185,7 +184,7 @@ private:
         operands.push_back(values.lookup(operand));
       SmallVector<OpFoldResult> folded;
       EXPECT_TRUE(succeeded(scalar.fold(operands, folded)));
-      // A folder answers with a constant or with one of the operands.
+      // A folder returns a constant or one of the operands.
       auto attr = dyn_cast<Attribute>(folded[0]);
       values[scalar.getResult(0)] =
           attr ? attr : values.lookup(cast<Value>(folded[0]));
@@ -199,8 +198,8 @@ private:
             cast<IntegerAttr>(values.lookup(yield->getOperand(1))).getInt())};
   }
 
-  /// One transition by the emitted code; the folder agrees. Patterns share
-  /// transitions, so each is computed once.
+  /// Computes one transition with the emitted code and checks that the folder
+  /// agrees. Patterns share transitions, so each is computed only once.
   int step(int from, bool finite) {
     int &next = states[from].next[finite];
     if (next >= 0)

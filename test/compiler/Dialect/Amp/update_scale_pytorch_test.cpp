@@ -13,7 +13,7 @@
 namespace mpc::test {
 namespace {
 
-/// FNV-1a over scales and streaks.
+/// FNV-1a hash of scales and streaks.
 class Hash {
 public:
   void add(State state) {
@@ -25,7 +25,7 @@ public:
   uint64_t hash = 0xcbf29ce484222325;
 };
 
-/// Patterns and their order are those of make_update_scale.py.
+/// Uses the patterns of make_update_scale.py in the same order.
 void compareWithPyTorch(const Settings &s, uint64_t every, uint64_t random) {
   Machine machine(s);
   Hash hash;

@@ -39,7 +39,7 @@ TEST_P(UpdateScale, EveryPatternOfOverflows) {
   }
 }
 
-// Scales of every density, from streaks that are about to end and others.
+// Patterns with few and many overflows, from various scales and streaks.
 TEST_P(UpdateScale, AMillionPatternsFromAnywhere) {
   const Settings &s = GetParam();
   Random random;
@@ -61,14 +61,14 @@ INSTANTIATE_TEST_SUITE_P(
         Settings{65536, 2, 0.5, 2000, 1, 16777216}, // The defaults.
         Settings{65536, 2, 0.5, 3, 1, 16777216},    // Growth in reach.
         Settings{4, 2, 0.5, 2, 1, 16},              // Both bounds in reach.
-        Settings{8388608, 2, 0.5, 1, 1, 16777216},  // Grows at once.
-        Settings{1000, 1.5, 0.3f, 2, 0.25, 5000},   // No powers of two.
+        Settings{8388608, 2, 0.5, 1, 1, 16777216},  // Grows immediately.
+        Settings{1000, 1.5, 0.3f, 2, 0.25, 5000},   // Not powers of two.
         Settings{1e30f, 2, 0.5, 2, 1, 16777216},    // Above the ceiling.
         Settings{0.25, 2, 0.5, 4, 1, 16777216},     // Below the floor.
-        Settings{0x1p120f, 2, 0.5, 1, 0x1p-126f, 0x1p127f}, // As PyTorch.
+        Settings{0x1p120f, 2, 0.5, 1, 0x1p-126f, 0x1p127f}, // As in PyTorch.
         Settings{1024, 2, 0.5, 2, 1024, 1024},              // Static.
         Settings{65536, 2, 0.5, 3, 1, 16777216, 2}, // Megatron's hysteresis.
-        Settings{64, 2, 0.5, 1, 1, 16777216, 5}));  // More than it grows.
+        Settings{64, 2, 0.5, 1, 1, 16777216, 5}));  // More hysteresis.
 
 } // namespace
 } // namespace mpc::test

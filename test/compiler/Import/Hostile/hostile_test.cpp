@@ -1,5 +1,5 @@
-// Damaged and hostile models: the importer may say no, it may not crash, hang
-// or take memory out of proportion. Best run with sanitizers.
+// Damaged and malicious models: the importer may reject them, but it must not
+// crash, hang or use excessive memory. Best run with sanitizers.
 
 #include "test/compiler/Import/importer.h"
 #include "test/compiler/Import/models.h"
@@ -19,7 +19,7 @@ TEST(Hostile, TheModelItselfIsFine) {
   Importer importer;
   ImportResult result = importer.run(makeNetwork().SerializeAsString());
   EXPECT_TRUE(result.module) << importer.last;
-  // The batch dimension, and weights that are equal.
+  // One about the batch dimension, one about equal weights.
   EXPECT_EQ(result.notes.size(), 2u);
 }
 
@@ -46,12 +46,12 @@ TEST(Hostile, RandomBitFlips) {
     importer.expectClearAnswer(damaged);
     numImported += importer.numErrors == 0;
   }
-  // Both answers occur; bits in weights do no harm.
+  // Some models are imported: changed bits in weights do no harm.
   EXPECT_GT(numImported, 1000);
   EXPECT_LT(numImported, 19000);
 }
 
-// Bits miss the interesting numbers; these are they.
+// Extreme integers, which flipping single bits does not produce.
 TEST(Hostile, ExtremeIntegers) {
   const int64_t extremes[] = {
       INT64_MIN, INT64_MIN + 1,    -(int64_t(1) << 32), -2,       -1, 0, 1, 2,
@@ -96,7 +96,7 @@ TEST(Hostile, ExtremeIntegers) {
   }
 }
 
-// Every data type where another one is expected.
+// Every data type in place of the expected one.
 TEST(Hostile, WrongTypes) {
   Importer importer;
   const onnx::ModelProto model = makeNetwork();
@@ -118,7 +118,7 @@ TEST(Hostile, WrongTypes) {
   }
 }
 
-// Each input of each node replaced by each other value that is there already.
+// Each input of each node replaced by each other value that is already defined.
 TEST(Hostile, WrongInputs) {
   Importer importer;
   const onnx::ModelProto model = makeNetwork();
@@ -164,7 +164,7 @@ TEST(Hostile, DeepNesting) {
   importer.expectClearAnswer(std::string(1'000'000, '{'), "model.textproto");
 }
 
-// The survey looked at its outputs before anybody had.
+// The survey used to read outputs before they were checked.
 TEST(Hostile, ConstantWithoutOutputs) {
   onnx::ModelProto model = makeNetwork();
   onnx::NodeProto &node = *model.mutable_graph()->add_node();
@@ -195,7 +195,7 @@ TEST(Hostile, DamagedText) {
   }
 }
 
-// What fuzzing began with and what it found.
+// The seeds of fuzzing and what it found.
 TEST(Hostile, Corpus) {
   mpc::fuzz::replay(MPC_FUZZ_CORPORA "/import", mpc::fuzz::import);
 }

@@ -1,4 +1,4 @@
-// What mutations are tried on models.
+// Mutations of models.
 
 #include "test/compiler/Import/Hostile/mutator.h"
 #include "test/compiler/Import/importer.h"
@@ -26,7 +26,7 @@ constexpr int64_t kExtremes[] = {0,
                                  std::numeric_limits<int64_t>::min()};
 
 void Mutator::check(const onnx::ModelProto &model, const std::string &what) {
-  constexpr int kFirst = 8, kSecond = 16; // One of so many.
+  constexpr int kFirst = 8, kSecond = 16; // One mutation in this many.
   if (isSecond && random() % kSecond != 0)
     return;
   SCOPED_TRACE(what + "\n" + model.graph().ShortDebugString());
@@ -48,7 +48,7 @@ void Mutator::check(const onnx::ModelProto &model, const std::string &what) {
 }
 
 void Mutator::run(const onnx::ModelProto &model) {
-  // Gone before the importer's context is.
+  // The module must be destroyed before the importer's context.
   bool isFine = bool(importer.run(model.SerializeAsString()).module);
   EXPECT_TRUE(isFine) << importer.last << "\n"
                       << model.graph().ShortDebugString();
@@ -70,8 +70,8 @@ void Mutator::mutate(const onnx::ModelProto &model) {
   mutateExtents(model);
 }
 
-/// All extents of inputs that are equal become another one, so that shapes
-/// still fit together.
+/// Replaces all equal extents of inputs by another one, so that shapes remain
+/// consistent.
 void Mutator::mutateExtents(const onnx::ModelProto &model) {
   std::set<int64_t> extents;
   for (const onnx::ValueInfoProto &input : model.graph().input())
@@ -93,7 +93,7 @@ void Mutator::mutateExtents(const onnx::ModelProto &model) {
     }
 }
 
-/// Inputs and outputs that are missing, more, or sequences.
+/// Tries missing and additional inputs and outputs, and sequences.
 void Mutator::mutateNode(const onnx::ModelProto &model, int index) {
   const onnx::NodeProto &node = model.graph().node(index);
   auto change = [&](auto how, const std::string &what) {
@@ -159,7 +159,7 @@ void Mutator::mutateAttributes(const onnx::ModelProto &model, int index) {
   }
 }
 
-/// A constant in place of what is called `name`, of each element type.
+/// Replaces the value `name` by a constant, of each element type.
 void Mutator::replace(const onnx::ModelProto &model, const std::string &name,
                       const google::protobuf::RepeatedField<int64_t> &shape) {
   int64_t count = 1;

@@ -1,4 +1,4 @@
-// Models, with everything that can be wrong with a node.
+// Mutations that try everything that can be wrong with a node of a model.
 #ifndef MPC_TEST_COMPILER_IMPORT_HOSTILE_MUTATOR_H
 #define MPC_TEST_COMPILER_IMPORT_HOSTILE_MUTATOR_H
 
@@ -10,12 +10,12 @@
 
 namespace mpc::test {
 
-/// What mutations are tried on.
+/// Applies mutations to models.
 class Mutator {
 public:
   void run(const onnx::ModelProto &model);
 
-  std::set<std::string> ops; ///< That were seen in models which are fine.
+  std::set<std::string> ops; ///< Ops that occurred in valid models.
   unsigned numModels = 0;
 
 private:
@@ -30,7 +30,7 @@ private:
                const google::protobuf::RepeatedField<int64_t> &shape);
 
   Importer importer;
-  /// Some of what is wrong goes wrong once more.
+  /// Whether a mutated model is being mutated a second time.
   bool isSecond = false;
   std::mt19937 random{20240917};
 };

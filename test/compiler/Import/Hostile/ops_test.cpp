@@ -1,5 +1,5 @@
-// Every op, with everything that can be wrong with a node: the importer may say
-// no, it may not crash, hang or take memory out of proportion.
+// Every op, with everything that can be wrong with a node: the importer may
+// reject the model, but it must not crash, hang or use excessive memory.
 
 #include "test/compiler/Import/Hostile/mutator.h"
 #include "test/compiler/Import/small_models.h"
@@ -13,7 +13,7 @@ using namespace mpc::test;
 
 namespace {
 
-/// All ops that there are.
+/// The names of all ops.
 std::set<std::string> allOps() {
   std::set<std::string> ops;
   forEachOp(

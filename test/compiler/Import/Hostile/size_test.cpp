@@ -1,5 +1,5 @@
-// Models that are larger than they look: the importer may say no, it may not
-// hang or take memory out of proportion.
+// Models that are larger than they look: the importer may reject them, but it
+// must not hang or use excessive memory.
 
 #include "test/compiler/Import/importer.h"
 #include "test/compiler/Import/models.h"
@@ -12,7 +12,7 @@ using namespace mpc;
 
 namespace {
 
-// The parser would spend 750 MB on these 10 MB.
+// The parser would use 750 MB for these 10 MB.
 TEST(Hostile, ManyEmptyNodes) {
   std::string nodes;
   for (int i = 0; i < 5'000'000; ++i)
@@ -27,7 +27,8 @@ TEST(Hostile, ManyEmptyNodes) {
             "the model has more than 4000000 nodes, attributes and names");
 }
 
-/// Function `f0` of one node, and others of which each calls the one before it.
+/// Makes function `f0` with one node, and others that each call the previous
+/// one.
 onnx::ModelProto makeFunctions(int count, int calls) {
   onnx::ModelProto model;
   model.set_ir_version(8);
@@ -73,7 +74,7 @@ TEST(Hostile, FunctionsThatMultiply) {
   Importer importer;
   importer.expectClearAnswer(makeFunctions(60, 2).SerializeAsString());
   EXPECT_EQ(importer.last, kTooManyNodes);
-  // Nodes of subgraphs count.
+  // Nodes of subgraphs are counted.
   onnx::ModelProto model = makeFunctions(1, 1);
   onnx::NodeProto &node = *model.mutable_functions(0)->mutable_node(0);
   onnx::AttributeProto &body = *node.add_attribute();
@@ -103,7 +104,7 @@ TEST(Hostile, LongNamesOfCalls) {
                            "exceed 2^26 characters in total; shorten them");
 }
 
-/// Imports with a limit; returns what was wrong and leaves the message.
+/// Imports with a limit; returns the kind of error and sets `message`.
 ModelError importUpTo(int64_t maxOps, const onnx::ModelProto &model,
                       std::string &message) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
@@ -117,7 +118,7 @@ ModelError importUpTo(int64_t maxOps, const onnx::ModelProto &model,
   ModelError error =
       importOnnx(llvm::MemoryBufferRef(bytes, "model.onnx"), options, context)
           .error;
-  // An import that goes on after failures ends here as well.
+  // An import that continues after failures also stops here.
   ModelSurvey survey;
   options.survey = &survey;
   EXPECT_EQ(
@@ -139,7 +140,7 @@ onnx::ModelProto makeChain(int length) {
   return model;
 }
 
-// What a file expands to is bounded, whatever expands.
+// The size of an expanded model is limited, however it expands.
 TEST(Hostile, MoreOpsThanAreCompiled) {
   std::string message;
   EXPECT_EQ(importUpTo(100, makeChain(100), message), ModelError::None);
@@ -152,7 +153,7 @@ TEST(Hostile, MoreOpsThanAreCompiled) {
   // Functions, nested.
   EXPECT_EQ(importUpTo(30, makeFunctions(5, 2), message), ModelError::Limit);
   EXPECT_EQ(importUpTo(40, makeFunctions(5, 2), message), ModelError::None);
-  // One node that is written out.
+  // One node that is expanded.
   onnx::ModelProto model;
   model.set_ir_version(8);
   model.add_opset_import()->set_version(17);
@@ -186,7 +187,7 @@ TEST(Hostile, ManyInputsAndOutputs) {
                      "concatenate some of them");
 }
 
-// Each insertion is a list of its own.
+// Each insertion makes a new list.
 TEST(Hostile, LongSequences) {
   onnx::ModelProto model;
   model.set_ir_version(8);
@@ -205,7 +206,7 @@ TEST(Hostile, LongSequences) {
                            "than 2^24 elements, the maximum");
 }
 
-// Pairs of weights that could be copies of each other were compared.
+// The search for equal weights must not compare all pairs.
 TEST(Hostile, ManyEqualWeights) {
   onnx::ModelProto model;
   model.set_ir_version(8);
@@ -229,7 +230,7 @@ TEST(Hostile, ManyEqualWeights) {
   EXPECT_TRUE(importer.run(model.SerializeAsString()).module);
   std::chrono::duration<double> taken =
       std::chrono::steady_clock::now() - begin;
-  EXPECT_LT(taken.count(), 10); // 20 where all are compared, 0.1 else.
+  EXPECT_LT(taken.count(), 10); // 20 if all pairs are compared, otherwise 0.1.
 }
 
 } // namespace

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes models with external data, good and hostile, for external-data.test.
+"""Writes models with external data, valid and malicious, for external-data.test.
 
 Usage: external_models.py FOLDER, which has a folder `sub` and beside it a file
 `secret.bin` that no model may reach.
