@@ -54,7 +54,7 @@ T update(const char* function, T* address, Change change) {
   return before;
 }
 
-// Wraps instead of overflowing.
+// Wraps around instead of overflowing.
 template <class Unsigned, class T>
 T add(T a, T b) {
   return static_cast<T>(static_cast<Unsigned>(a) + static_cast<Unsigned>(b));
@@ -77,9 +77,8 @@ T cas(const char* function, T* address, T expected, T value) {
                 [=](T before) { return before == expected ? value : before; });
 }
 
-// A number in 8 bit with `fraction` bits of fraction and an exponent that is
-// `bias` for 1: the nearest of the numbers that there are, the even one of two,
-// found in units of the last place of its binade.
+// Rounds to an 8-bit format with `fraction` bits of fraction and exponent bias
+// `bias`: to nearest, ties to even, computed in units of the last place.
 uint8_t to_fp8(float value, int fraction, int bias, uint8_t largest) {
   if (std::isnan(value)) return 0x7f;
   const uint8_t sign = std::signbit(value) ? 0x80 : 0;
@@ -88,11 +87,12 @@ uint8_t to_fp8(float value, int fraction, int bias, uint8_t largest) {
   const int least = 1 - bias;  // Exponent of the smallest normal number.
   const int exponent = size == 0 ? least : std::max(std::ilogb(size), least);
   const double units = std::ldexp(size, fraction - exponent);
-  // Exact: both are doubles with few bits between them.
+  // Exact, because the doubles have few significant bits.
   double whole = std::floor(units);
   const double rest = units - whole;
   if (rest > 0.5 || (rest == 0.5 && std::fmod(whole, 2) == 1)) whole += 1;
-  // A subnormal number is its code; a carry goes on to the next binade.
+  // The code of a subnormal number is the number itself; a carry increments the
+  // exponent.
   const double code =
       whole + std::ldexp(static_cast<double>(exponent - least), fraction);
   return sign | static_cast<uint8_t>(std::min<double>(code, largest));

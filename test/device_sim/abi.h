@@ -1,10 +1,11 @@
-// What device code calls while it runs on the host: one C function for each
-// operation of `gpu`, `nvvm` or CUDA that needs to know of other threads.
-// Generated kernels call these; <cuda_runtime.h> in cuda/ spells them as CUDA.
+// Functions that device code calls when it runs on the host: one C function for
+// each operation of `gpu`, `nvvm` or CUDA that involves other threads.
+// Generated kernels call them directly; <cuda_runtime.h> in cuda/ maps CUDA's
+// names to them.
 //
-// All may be called by device code under device_sim::run only; elsewhere they
-// end the program with a message. A misuse ends the launch instead, whose
-// caller gets it as an error: the function does not return.
+// Only device code under device_sim::run may call them; elsewhere they end the
+// program with a message. A misuse by device code ends the launch with an error
+// that its caller receives; the function does not return.
 
 #ifndef MPC_TEST_DEVICE_SIM_ABI_H_
 #define MPC_TEST_DEVICE_SIM_ABI_H_
@@ -23,7 +24,7 @@ typedef struct {
   mpc_sim_index_t thread, block, block_size, grid_size;
 } mpc_sim_position_t;
 
-// Where the running thread is; device code only reads it.
+// The position of the running thread in the grid; device code only reads it.
 extern __thread mpc_sim_position_t mpc_sim_position;
 
 // The same by axis: 0 is x, 1 is y, 2 is z.
@@ -34,20 +35,21 @@ uint32_t mpc_sim_grid_size(uint32_t axis);
 // 0 to 31: threads are counted along x first, then y, then z.
 uint32_t mpc_sim_lane_index(void);
 
-// `file` and `line` say where an operation stands: for messages, and to tell
-// one block barrier from another. A generator without files gives the kernel's
-// name (or NULL) and counts its operations. The text must outlive the launch.
+// `file` and `line` are the site of an operation: for messages, and to
+// distinguish block barriers. A code generator without source files passes the
+// kernel's name (or NULL) and the number of the operation. The text must
+// outlive the launch.
 
-// Waits for all threads of the block that have not exited. All must have come
-// to the same site.
+// Waits for all threads of the block that have not exited. All must reach the
+// same site.
 void mpc_sim_block_barrier(const char* file, int32_t line);
 
-// The warp operations wait for all lanes of `mask` that have not exited; these
-// must come to the same operation with the same mask, at whatever site. The
-// calling lane must be in `mask`.
+// The warp operations wait for all lanes of `mask` that have not exited. These
+// must reach the same operation with the same mask, but not necessarily the
+// same site. The calling lane must be in `mask`.
 void mpc_sim_warp_barrier(uint32_t mask, const char* file, int32_t line);
 
-// Numbered as in the dialects gpu and nvvm.
+// The numbers are those of the dialects gpu and nvvm.
 enum {
   MPC_SIM_SHUFFLE_XOR = 0,
   MPC_SIM_SHUFFLE_UP = 1,
@@ -68,23 +70,23 @@ uint64_t mpc_sim_shuffle_64(uint32_t mode, uint32_t mask, uint64_t value,
                             int32_t line);
 
 enum { MPC_SIM_VOTE_ANY = 0, MPC_SIM_VOTE_ALL = 1, MPC_SIM_VOTE_BALLOT = 2 };
-// any and all return 0 or 1, ballot a bit for each lane.
+// any and all return 0 or 1; ballot returns a bit for each lane.
 uint32_t mpc_sim_vote(uint32_t kind, uint32_t mask, uint32_t predicate,
                       const char* file, int32_t line);
 
 enum { MPC_SIM_E4M3 = 0, MPC_SIM_E5M2 = 1 };
 // PTX cvt.rn.satfinite.{e4m3x2,e5m2x2}.f32: `high` in the upper byte, `low` in
-// the lower one. May be called outside of launches, too.
+// the lower one. May also be called outside of launches.
 uint16_t mpc_sim_round_to_fp8(uint32_t format, float high, float low);
 
 // The dynamic shared memory of the block, aligned to 16 bytes.
 void* mpc_sim_dynamic_shared(const char* file, int32_t line);
-// An array in static shared memory. `key` is an address that stands for the
-// array, the same in all threads; `name` is for messages.
+// An array in static shared memory. `key` is an address that identifies the
+// array in all threads; `name` is for messages.
 void* mpc_sim_static_shared(const void* key, const char* name, uint64_t bytes,
                             uint64_t alignment, const char* file, int32_t line);
 
-// Each returns the value before.
+// Atomics return the old value.
 int32_t mpc_sim_atomic_add_i32(int32_t* address, int32_t value);
 int64_t mpc_sim_atomic_add_i64(int64_t* address, int64_t value);
 float mpc_sim_atomic_add_f32(float* address, float value);

@@ -1,4 +1,4 @@
-// MPC_DEVICE_SIM_ASAN is 1 where AddressSanitizer watches, else 0.
+// MPC_DEVICE_SIM_ASAN is 1 in builds with AddressSanitizer, otherwise 0.
 
 #ifndef MPC_TEST_DEVICE_SIM_ASAN_H_
 #define MPC_TEST_DEVICE_SIM_ASAN_H_

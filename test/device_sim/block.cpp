@@ -16,11 +16,12 @@ __thread Block* current_block = nullptr;
 
 namespace {
 
-// AddressSanitizer makes frames several times as large.
+// AddressSanitizer makes stack frames several times larger.
 constexpr size_t kStackBytes = MPC_DEVICE_SIM_ASAN ? 256 << 10 : 64 << 10;
 
-// What lies in shared memory before a block: NaN first. Another order has
-// another one, so that a read of what nobody wrote is a difference.
+// The initial bytes of shared memory: NaN in the first order. Each order has a
+// different value, so that reading uninitialized memory gives different
+// results.
 unsigned char poison_of(Order order) {
   switch (order) {
     case Order::kAscending:
@@ -33,7 +34,7 @@ unsigned char poison_of(Order order) {
   return 0;
 }
 
-// Stacks stay from launch to launch.
+// Stacks are reused from launch to launch.
 std::vector<std::unique_ptr<Fiber>>& fibers_of_this_thread() {
   thread_local std::vector<std::unique_ptr<Fiber>> fibers;
   return fibers;
@@ -82,7 +83,7 @@ Block::Block(const Launch& launch, const Options& options,
     std::reverse(order_.begin(), order_.end());
   ready_.resize(power_of_two_from(count));
   for (const auto& fiber : fibers_) idle_.push_back(fiber.get());
-  // The key of dynamic memory is this object.
+  // This object is the key of dynamic shared memory.
   if (launch.shared_bytes > 0)
     shared_.make(this, "dynamic", launch.shared_bytes, 16);
   mpc_sim_position.block_size = {size.x, size.y, size.z};
@@ -93,7 +94,7 @@ Block::Block(const Launch& launch, const Options& options,
 Block::~Block() {
   current_block = nullptr;
   mpc_sim_position = {};
-  // Threads that an error left in the middle.
+  // An error left threads unfinished.
   if (!error_.empty())
     for (const auto& fiber : fibers_) fiber->reset();
 }
@@ -127,7 +128,7 @@ bool Block::run(uint64_t number) {
   return true;
 }
 
-// What a fiber does in all its life: threads, one after another.
+// The main function of a fiber: runs threads, one after another.
 void Block::fiber_main() {
   for (;;) {
     Block& block = *current_block;
@@ -136,7 +137,7 @@ void Block::fiber_main() {
     block.thread_exits();
     Thread* next = block.next();
     if (next && !next->fiber) {
-      // One that has not begun can do so here, without a switch.
+      // A thread that has not begun can start on this fiber, without a switch.
       next->fiber = fiber;
       block.enter(*next);
       continue;
@@ -156,7 +157,7 @@ void Block::call_thread() {
   } catch (...) {
     set_error_here("device code threw an exception");
   }
-  // Not inside the handler, which must end on its own.
+  // Not inside the handler, which must return normally.
   stop();
 }
 
@@ -209,7 +210,7 @@ void Block::thread_exits() {
   const uint32_t first = running_ / kWarpSize * kWarpSize;
   Warp& warp = warps_[running_ / kWarpSize];
   warp.living &= ~(1u << running_ % kWarpSize);
-  // Those who waited for this lane need not any longer.
+  // Lanes that waited for this lane need not wait any longer.
   for (uint32_t lane = 0; lane < kWarpSize && warp.waiting != 0; ++lane)
     if (warp.waiting >> lane & 1) complete_group_of(first + lane);
 }
@@ -233,7 +234,7 @@ void Block::wake_group(uint32_t warp, uint32_t lanes) {
   for (uint32_t i = 0; i < count; ++i) make_ready(order[i]);
 }
 
-// Nobody can run: either all wait at one barrier or the block is stuck.
+// No thread can run: either all wait at one barrier, or the block is stuck.
 bool Block::release_barrier() {
   const Thread* first = nullptr;
   bool same = at_barrier_ == living_;
@@ -298,7 +299,7 @@ void Block::set_error_here(const std::string& message, Site site) {
 
 void Block::stop() {
   running_fiber()->switch_to(host_);
-  std::abort();  // nobody comes back
+  std::abort();  // Not reached.
 }
 
 }  // namespace mpc::device_sim

@@ -1,4 +1,4 @@
-// One launch: the block that runs, its threads and warps, and who is next.
+// One launch: the running block, its threads and warps, and their scheduling.
 
 #ifndef MPC_TEST_DEVICE_SIM_BLOCK_H_
 #define MPC_TEST_DEVICE_SIM_BLOCK_H_
@@ -21,13 +21,14 @@ struct Site {
   const char* file = nullptr;
   int32_t line = 0;
 
-  // By text: a header's barrier has one name in every translation unit.
+  // Compares text: a barrier in a header has the same name in every translation
+  // unit.
   bool operator==(const Site& other) const;
   bool operator!=(const Site& other) const { return !(*this == other); }
 };
 
-// What the lanes of a warp do together. The kinds of one operation and of one
-// width are apart: lanes that come to different ones do not meet.
+// The warp operations. Kinds and widths of an operation are separate values:
+// lanes that reach different ones do not synchronize with each other.
 enum class WarpOp : uint8_t {
   kBarrier,
   kShuffleXor32,
@@ -46,35 +47,35 @@ const char* name_of(WarpOp op);
 
 enum class State : uint8_t { kReady, kAtBarrier, kAtWarpOp, kExited };
 
-// What a lane brings to a warp operation, and what it gets.
+// The arguments of a lane in a warp operation, and its result.
 struct WarpCall {
   WarpOp op;
   uint32_t mask;
   uint32_t lane = 0;   // of a shuffle: PTX's b
   uint32_t clamp = 0;  // and c
-  uint64_t value = 0;  // in: the lane's; out: the result
+  uint64_t value = 0;  // in: the lane's value; out: the result
   bool in_range = false;
 };
 
 struct Thread {
   mpc_sim_index_t index;
   State state;
-  Fiber* fiber;   // null until it runs first
-  Site site;      // where it waits
-  WarpCall call;  // while at a warp operation, and until it goes on
+  Fiber* fiber;   // null until the thread starts
+  Site site;      // where the thread waits
+  WarpCall call;  // at a warp operation, until the thread continues
 };
 
 struct Warp {
   uint32_t living;
-  uint32_t waiting;  // at warp operations
+  uint32_t waiting;  // lanes at warp operations
 };
 
-// Small and fast, and the same everywhere.
+// A small, fast random generator with the same results on all machines.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed) {}
   uint64_t next();
-  // Below `bound`.
+  // A number below `bound`.
   uint32_t below(uint32_t bound) {
     return static_cast<uint32_t>((next() >> 32) * bound >> 32);
   }
@@ -89,20 +90,20 @@ class Block {
         void* context);
   ~Block();
 
-  // Runs the block with this number. False if there is an error.
+  // Runs the block with this number. Returns false if there is an error.
   bool run(uint64_t number);
   const std::string& error() const { return error_; }
 
-  // Called by the running thread.
+  // Called by the running thread:
   void barrier(Site site);
   // Returns the lane's own call, completed.
   const WarpCall& warp_op(const WarpCall& call, Site site);
   void* dynamic_shared(Site site);
   void* static_shared(const void* key, const char* name, size_t bytes,
                       size_t alignment, Site site);
-  // The two halves of ending the launch. They are two because stop() leaves the
-  // stack as it is: no string may be alive on it. The message gets block,
-  // thread and site.
+  // Ending the launch takes two calls, because stop() abandons the stack, on
+  // which no string may be alive. Block, thread and site are added to the
+  // message.
   void set_error_here(const std::string& message);
   void set_error_here(const std::string& message, Site site);
   [[noreturn]] void stop();
@@ -114,15 +115,16 @@ class Block {
   static void fiber_main();
   void call_thread();
 
-  // Gives way to others; returns when this thread may go on.
+  // Yields to other threads; returns when this thread may continue.
   void wait(State state, Site site);
   void thread_exits();
-  // Who runs next; null if the block has ended, in an error or not.
+  // The thread to run next; null if the block has ended, with or without an
+  // error.
   Thread* next();
-  // Makes `next` the running one, on a fiber that it may get here.
+  // Makes `next` the running thread; assigns a fiber to it if it has none.
   Fiber& enter(Thread& next);
   void make_ready(uint32_t thread);
-  // Gives order_ its next permutation, if it has any.
+  // Permutes order_ again if the order is shuffled.
   void shuffle();
   bool release_barrier();
   void wake_group(uint32_t warp, uint32_t lanes);
@@ -151,7 +153,7 @@ class Block {
   std::vector<Thread> threads_;
   std::vector<Warp> warps_;
   std::vector<uint32_t> order_;
-  // A ring: each thread is in it once at most.
+  // A ring buffer that contains each thread at most once.
   std::vector<uint32_t> ready_;
   uint32_t ready_begin_ = 0;
   uint32_t ready_end_ = 0;
@@ -165,15 +167,15 @@ class Block {
   std::string error_;
 };
 
-// The launch that runs on this host thread, or null.
+// The launch that is running on this host thread, or null.
 extern __thread Block* current_block;
 
 std::string to_string(const mpc_sim_index_t& index);
 std::string to_string(const Site& site);
 std::string hex(uint32_t mask);
 
-// Turns an overflow of a fiber's stack, or an access to what is not memory,
-// into an error of the launch, while it lives.
+// While it exists, converts an overflow of a fiber's stack or an access to
+// unmapped memory into an error of the launch.
 class FaultGuard {
  public:
   FaultGuard();

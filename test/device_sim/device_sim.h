@@ -1,8 +1,8 @@
-// Runs device code on the host: blocks one after another, the threads of a
-// block as fibers that run until a barrier, a warp operation or their end. What
-// the device would leave undefined is an error with block and thread.
-// Everything belongs to the calling thread; launches on several host threads
-// are apart.
+// Runs device code on the host: blocks run one after another, and the threads
+// of a block are fibers that run until a barrier, a warp operation or their
+// end. Undefined behaviour on the device is an error that names block and
+// thread. All state belongs to the calling thread; launches on several host
+// threads are independent.
 
 #ifndef MPC_TEST_DEVICE_SIM_DEVICE_SIM_H_
 #define MPC_TEST_DEVICE_SIM_DEVICE_SIM_H_
@@ -24,12 +24,12 @@ struct Dim3 {
   uint64_t count() const { return uint64_t{x} * y * z; }
 };
 
-// What a device allows; these are the numbers of sm_90.
+// Limits of a device; the defaults are those of sm_90.
 struct Limits {
   uint32_t threads = 1024;
   Dim3 block{1024, 1024, 64};
   Dim3 grid{0x7fffffff, 65535, 65535};
-  // Bytes of a block: arrays of fixed size, and those with dynamic memory.
+  // Bytes per block: for arrays of fixed size, and including dynamic memory.
   size_t static_shared = 48 << 10;
   size_t shared = 227 << 10;
 
@@ -40,12 +40,12 @@ struct Limits {
   }
 };
 
-// In which order threads that may run do run, the lanes of a warp among them,
-// and blocks.
+// The order in which blocks run, and threads that can run, including the lanes
+// of a warp.
 enum class Order {
   kAscending,
   kDescending,
-  // Permuted anew in each block and after each barrier and warp operation.
+  // Permuted again in each block and after each barrier and warp operation.
   kShuffled,
 };
 const char* name_of(Order order);
@@ -54,13 +54,14 @@ struct Options {
   Order order = Order::kAscending;
   // Seed of the permutations of kShuffled.
   uint64_t seed = 1;
-  // A thread that exits while others go on to a barrier is legal from sm_70 on,
-  // but seldom meant: true makes it an error.
+  // Since sm_70 a thread may exit while others wait at a barrier, but that is
+  // rarely intended: true makes it an error.
   bool strict_barriers = false;
   Limits limits;
 };
 
-// What launches of this host thread use; a test sets it through ScopedOptions.
+// The options for launches of this host thread; tests set them with
+// ScopedOptions.
 const Options& options();
 
 class ScopedOptions {
@@ -82,12 +83,12 @@ struct Launch {
 };
 
 // Calls thread(context) for every thread of the grid. Returns an empty string
-// or what was wrong, at which point the launch has stopped; stacks of threads
-// that had not ended are dropped without running destructors.
+// or an error, at which the launch has stopped; the stacks of unfinished
+// threads are then dropped without running destructors.
 [[nodiscard]] std::string run_threads(const Launch& launch,
                                       void (*thread)(void*), void* context);
 
-// The same for anything callable: run(launch, [&] { kernel(a, b, n); }).
+// The same for any callable: run(launch, [&] { kernel(a, b, n); }).
 template <class Thread>
 [[nodiscard]] std::string run(const Launch& launch, Thread&& thread) {
   using Callable = std::remove_reference_t<Thread>;
@@ -108,10 +109,10 @@ struct Buffer {
       : name(std::move(name)), data(data), bytes(bytes) {}
 };
 
-// Calls `launches` (one launch or several, returning their error) under each
-// order, every time from the values that the buffers have now. Returns the
-// error of one, with the order, or the first byte that depends on the order, or
-// an empty string. The buffers end with what the ascending order made of them.
+// Calls `launches` (one or several launches, returning their error) with each
+// order, every time with the current values of the buffers. Returns the first
+// error with its order, or the first byte that depends on the order, or an
+// empty string. Afterwards the buffers have the results of the ascending order.
 [[nodiscard]] std::string run_in_all_orders(
     const std::vector<Buffer>& buffers,
     const std::function<std::string()>& launches);

@@ -1,4 +1,5 @@
-// What an error says: who waits where, who does not, and who has exited.
+// Error messages: which threads wait where, which do not, and which have
+// exited.
 
 #include <cstdio>
 
@@ -23,7 +24,7 @@ std::string hex(uint32_t mask) {
   return text;
 }
 
-// The first error counts: what comes after may follow from it.
+// The first error is kept, because later ones may be consequences of it.
 void Block::set_error(const std::string& message) {
   if (error_.empty()) error_ = message;
 }
@@ -63,7 +64,7 @@ std::string Block::exited_threads() const {
          (exited > kNamed ? ", ..." : "");
 }
 
-// Nobody can run. The first thread of each kind stands for the others.
+// No thread can run. The message names the first thread of each kind.
 std::string Block::why_stuck() const {
   const uint32_t count = static_cast<uint32_t>(threads_.size());
   uint32_t at_barrier = count, at_other_barrier = count, at_warp_op = count;

@@ -1,5 +1,5 @@
-// Device code that touches the guard below its stack, or what is not memory,
-// gets SIGSEGV. The handler, on a stack of its own, lets the fiber go on in a
+// Device code that accesses the guard below its stack, or unmapped memory, gets
+// SIGSEGV. The handler, which has its own stack, makes the fiber continue in a
 // function that ends the launch.
 
 #include <csignal>
@@ -15,8 +15,8 @@ namespace {
 
 constexpr size_t kHandlerStackBytes = 64 << 10;
 
-// Launches may run on several host threads; the first sets the handler, the
-// last puts the old one back.
+// Launches may run on several host threads; the first installs the handler, and
+// the last restores the old one.
 std::mutex handler_mutex;
 int handler_users = 0;
 struct sigaction before_handler;
@@ -37,8 +37,9 @@ thread_local const void* fault_address;
 }
 
 #ifdef __x86_64__
-// Where the fiber goes on, or null if device code did not cause the fault.
-// AddressSanitizer says more of a bad address than we can.
+// The function in which the fiber continues, or null if device code did not
+// cause the fault. AddressSanitizer reports more about a bad address than we
+// can.
 void (*report_of(const Fiber& fiber, const void* address,
                  const void* stack_pointer))() {
   if (fiber.owns_guard(address)) return report_overflow;
@@ -55,8 +56,8 @@ void handle(int signal, siginfo_t* info, void* context) {
     const Fiber& fiber = *current_block->running_fiber();
     const auto* stack = reinterpret_cast<const void*>(registers[REG_RSP]);
     if (auto* report = report_of(fiber, info->si_addr, stack)) {
-      // Nothing on that stack is needed any more. A function begins 8 bytes
-      // below an aligned stack pointer.
+      // The contents of that stack are not needed any more. At the entry of a
+      // function the stack pointer is 8 bytes below an aligned address.
       fiber.unpoison();
       registers[REG_RSP] = reinterpret_cast<greg_t>(fiber.stack_top()) - 8;
       registers[REG_RIP] = reinterpret_cast<greg_t>(report);
@@ -67,7 +68,7 @@ void handle(int signal, siginfo_t* info, void* context) {
   (void)info;
   (void)context;
 #endif
-  // Not ours: it will fault again, under who was there before.
+  // Not our fault: it will occur again, with the previous handler.
   sigaction(signal, &before_handler, nullptr);
 }
 

@@ -14,8 +14,9 @@
 #endif
 
 #ifndef MPC_DEVICE_SIM_HAS_UCONTEXT
-// Saves what a call must preserve on the stack that is left, stores its stack
-// pointer and takes the same from the other. Rounding modes are not switched.
+// Saves the callee-saved registers on the current stack, stores the stack
+// pointer, and restores the same from the other stack. Rounding modes are not
+// switched.
 asm(R"(
   .text
   .p2align 4
@@ -46,16 +47,16 @@ extern "C" void mpc_sim_switch_stacks(void** from, void* to);
 namespace mpc::device_sim {
 namespace {
 
-// Larger than a page, so that a big frame does not step over it.
+// Larger than a page, so that a large frame does not skip it.
 constexpr size_t kGuardBytes = 64 << 10;
 
-// Stacks begin at different cache lines: with all at the same distance from a
-// page, a thousand of them would compete for a few places in the cache.
+// Stacks begin at different cache lines: if all had the same page offset, a
+// thousand stacks would compete for a few cache sets.
 constexpr size_t kColours = 64;
 constexpr size_t kColourBytes = 192;
 thread_local size_t stacks_made = 0;
 
-// Who left and who runs, set by each switch.
+// The fiber that was left and the one that runs, set by each switch.
 thread_local Fiber* left = nullptr;
 thread_local Fiber* running = nullptr;
 
@@ -93,7 +94,8 @@ void Fiber::reset() {
   context_.uc_link = nullptr;
   makecontext(&context_, begin, 0);
 #else
-  // Six registers, where to go, and a return address of 0 that ends backtraces.
+  // Six registers, the target address, and a return address of 0 that ends
+  // backtraces.
   void* frame[8] = {};
   frame[6] = reinterpret_cast<void*>(&Fiber::begin);
   stack_pointer_ = stack_top() - sizeof frame;
@@ -131,13 +133,13 @@ void Fiber::switch_to(Fiber& to) {
   arrive();
 }
 
-// On the new stack, before anything else.
+// Runs on the new stack, before anything else.
 void Fiber::arrive() {
 #if MPC_DEVICE_SIM_ASAN
   const void* bottom;
   size_t bytes;
   __sanitizer_finish_switch_fiber(fake_stack_, &bottom, &bytes);
-  // The host's stack is known only once it has been left.
+  // The bounds of the host's stack are known only after it has been left.
   if (left->mapping_ == nullptr) {
     left->stack_ = static_cast<char*>(const_cast<void*>(bottom));
     left->stack_bytes_ = bytes;

@@ -1,4 +1,4 @@
-// Stacks to run on and the switch between them.
+// Stacks, and switching between them.
 
 #ifndef MPC_TEST_DEVICE_SIM_FIBER_H_
 #define MPC_TEST_DEVICE_SIM_FIBER_H_
@@ -12,29 +12,29 @@
 
 namespace mpc::device_sim {
 
-// A place to switch to: the host's own stack, or one with a guard below that no
-// one may touch. Belongs to one host thread.
+// A stack to switch to: the host's own, or a new one with an inaccessible guard
+// below it. Belongs to one host thread.
 class Fiber {
  public:
-  // Stands for the stack that makes it.
+  // Represents the current stack.
   Fiber() = default;
-  // A stack on which entry() begins; it must never return. Up to 12 KiB less
-  // are usable.
+  // A stack on which entry() starts; entry() must never return. Up to 12 KiB of
+  // the stack are not usable.
   Fiber(size_t stack_bytes, void (*entry)());
   ~Fiber();
   Fiber(const Fiber&) = delete;
   Fiber& operator=(const Fiber&) = delete;
 
-  // Leaves the fiber that runs, which is *this, until someone switches back.
+  // Leaves the running fiber, which must be *this, until a switch back to it.
   void switch_to(Fiber& to);
-  // Forgets what the fiber did; it begins with entry() again. It must not run.
+  // Resets the fiber, which must not be running; it starts with entry() again.
   void reset();
 
   bool owns_guard(const void* address) const;
   bool owns_stack(const void* address) const;
-  // The end of the stack, aligned; the first byte behind it.
+  // The aligned end of the stack: the first byte after it.
   char* stack_top() const { return stack_ + stack_bytes_; }
-  // For code that will run on this stack although frames were left on it.
+  // Prepares the stack for new code if it still has abandoned frames.
   void unpoison() const;
 
  private:

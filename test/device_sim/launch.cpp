@@ -42,7 +42,8 @@ std::string check(const Launch& launch, const Limits& limits) {
   return "";
 }
 
-// Numbers 0 to count - 1 in some order, without a list: there may be millions.
+// Enumerates 0 to count - 1 in some order, without a list: there may be
+// millions.
 class BlockOrder {
  public:
   BlockOrder(uint64_t count, const Options& options) : count_(count) {

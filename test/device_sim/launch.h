@@ -1,5 +1,6 @@
-// A launch written once for both: compiled by nvcc it runs on the device and
-// waits, else on the simulator. Returns an empty string or what was wrong.
+// A launch for both device and simulator: compiled by nvcc it runs on the
+// device and waits, otherwise it runs in the simulator. Returns an empty string
+// or an error.
 //
 //   launch(add_kernel, dim3(blocks), dim3(256), 0, a, b, n);
 

@@ -10,7 +10,7 @@
 namespace mpc::device_sim {
 namespace {
 
-// Behind each array; AddressSanitizer has its own.
+// The guard after each array; AddressSanitizer has its own.
 constexpr size_t kGuardBytes = MPC_DEVICE_SIM_ASAN ? 0 : 64;
 constexpr unsigned char kGuard = 0xc3;
 

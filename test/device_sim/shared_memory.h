@@ -1,5 +1,5 @@
-// The shared memory of a block: each array in an allocation of its own, so that
-// AddressSanitizer sees an overrun; without it, bytes behind the end do.
+// The shared memory of a block: each array has a separate allocation, so that
+// AddressSanitizer detects overruns; without it, guard bytes after the end do.
 
 #ifndef MPC_TEST_DEVICE_SIM_SHARED_MEMORY_H_
 #define MPC_TEST_DEVICE_SIM_SHARED_MEMORY_H_
@@ -16,13 +16,14 @@ class SharedMemory {
   // `poison` fills the arrays before each block.
   explicit SharedMemory(unsigned char poison) : poison_(poison) {}
 
-  // A new array, which find() gives from then on.
+  // Makes a new array, which find() returns from then on.
   void* make(const void* key, const std::string& name, size_t bytes,
              size_t alignment);
   // Null if nothing has this key.
   void* find(const void* key) const;
   void poison();
-  // The name of an array whose end was written over; null if there is none.
+  // The name of an array that was written beyond its end; null if there is
+  // none.
   const std::string* overrun() const;
   size_t bytes() const { return bytes_; }
 

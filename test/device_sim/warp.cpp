@@ -1,4 +1,4 @@
-// Warp operations: who takes part, and what each lane gets.
+// Warp operations: which lanes take part, and the result of each lane.
 
 #include "test/device_sim/block.h"
 
@@ -102,8 +102,9 @@ void Block::complete_group_of(uint32_t thread) {
   if (compute(thread / kWarpSize, lanes)) wake_group(thread / kWarpSize, lanes);
 }
 
-// Gives all lanes their results at once: one that goes on must not change what
-// another will read. False if that is not defined.
+// Computes the results of all lanes at once: a lane that continues must not
+// change what another lane will read. Returns false if the results are
+// undefined.
 bool Block::compute(uint32_t warp, uint32_t lanes) {
   Thread* threads = &threads_[warp * kWarpSize];
   uint32_t ballot = 0;

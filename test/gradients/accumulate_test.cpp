@@ -1,7 +1,7 @@
-//===- accumulate_test.cpp - Micro-batches against the batch they are -----===//
+//===- accumulate_test.cpp - Micro-batches compared with one batch --------===//
 //
-// Four micro-batches of three samples must train as one batch of twelve,
-// however the loss sums and whatever it leaves out.
+// Four micro-batches of three samples must train like one batch of twelve, for
+// every reduction of the loss and for ignored labels.
 //
 //===----------------------------------------------------------------------===//
 
@@ -20,7 +20,7 @@ struct LossCase {
   const char *name;
   const char *nodes; ///< From `y` [N,4] and `labels` [N] to `loss`.
   const char *option = "";
-  bool ignores = false;   ///< Labels have some -1, the second batch no others.
+  bool ignores = false;   ///< Some labels are -1, in the second batch all.
   const char *shape = ""; ///< Shape of the loss.
 };
 
@@ -37,7 +37,7 @@ const LossCase kLosses[] = {
      "loss = SoftmaxCrossEntropyLoss <reduction = \"sum\", ignore_index = -1> "
      "(y, labels)",
      "", true},
-    // Class 3 counts nothing: a batch of it alone has weight 0.
+    // Class 3 has weight 0, and so does a batch that has only class 3.
     {"meanWeighted", "loss = SoftmaxCrossEntropyLoss (y, labels, weights)"},
     {"meanWeightedIgnoring",
      "loss = SoftmaxCrossEntropyLoss <ignore_index = -1> (y, labels, weights)",
@@ -76,7 +76,7 @@ std::string modelOf(const LossCase &loss) {
          loss.nodes + "\n}\n";
 }
 
-/// Samples of one update; the same whatever the batch.
+/// Samples of one update; independent of the batch size.
 std::vector<Values> samplesOf(int update, bool ignores) {
   Random random(update + 1);
   Values x(kSamples * kFeatures), labels(kSamples);
@@ -109,7 +109,7 @@ protected:
     options.batch = kSamples / batches;
     options.accumulate = batches;
     options.clipNorm = clipNorm;
-    options.lossScaleInit = 1024; // No overflow, in sums either.
+    options.lossScaleInit = 1024; // No overflow, not even in sums.
     Trained trained;
     ProgramPtr program = compile(options, folder);
     if (!program)
@@ -158,11 +158,11 @@ protected:
   }
 };
 
-// Sums of twelve terms in another order, three updates long.
+// Sums of twelve terms in another order, over three updates.
 TEST_P(Accumulate, TrainsAsOneBatch) { compare("fp32", 0, 1e-6); }
 TEST_P(Accumulate, ClipsAsOneBatch) { compare("fp32", 0.1, 1e-6); }
 
-// Gradients of logits are rounded at other sizes: 2^-9 and 2^-11 of each.
+// Gradients of logits are rounded at other magnitudes, by 2^-9 and 2^-11.
 TEST_P(Accumulate, TrainsAsOneBatchIn16Bit) {
   compare("bf16", 0, 4e-3);
   compare("fp16", 0.1, 1e-3);
@@ -173,7 +173,8 @@ INSTANTIATE_TEST_SUITE_P(Losses, Accumulate, testing::ValuesIn(kLosses),
                            return std::string(info.param.name);
                          });
 
-// As in one batch, nothing moves where nothing counts: there is no loss.
+// As with one batch, weights do not change if no label counts: there is no
+// loss.
 TEST(AccumulateNothing, LeavesTheWeights) {
   Folder folder;
   CompileOptions options;
@@ -191,7 +192,7 @@ TEST(AccumulateNothing, LeavesTheWeights) {
   EXPECT_EQ(outcome.code, MPC_NUMERIC);
   EXPECT_TRUE(std::isnan(outcome.info.update_loss));
   EXPECT_EQ(session.read("w"), before);
-  // And the next update knows nothing of it.
+  // The next update is not affected.
   session.step({Values(10, 0.5), {1, -1}});
   EXPECT_TRUE(
       std::isfinite(session.step({Values(10, 0.5), {0, 2}}).update_loss));

@@ -23,7 +23,7 @@ ProgramPtr compileModel(const Model &model, const char *precision, double lr) {
   return compile(options, folder);
 }
 
-/// The values every precision starts from.
+/// Sets the initial values, which are the same in every precision.
 static void setParameters(Session &session, const Model &model) {
   uint64_t seed = model.seed;
   for (const TensorSpec &parameter : parseTensors(model.parameters)) {
@@ -49,7 +49,7 @@ Gradients takeGradients(Session &session, const Model &model, double lr) {
   return result;
 }
 
-/// The loss as the training step computes it, in full precision.
+/// The loss of the training step, in full precision.
 static double lossOf(Session &session, const std::vector<Values> &inputs) {
   session.write("step_count", {0}); // The same mask of dropout.
   Values loss = session.run("step", inputs)["loss"];
@@ -60,7 +60,7 @@ double Differences::least() const {
   return 1e-4 * std::max(1.0, std::fabs(loss));
 }
 
-/// The derivative with respect to element `i` of a state that holds `values`, a
+/// The derivative with respect to element `i` of a state with `values`, as a
 /// central difference.
 static double differenceOf(Session &session, const std::vector<Values> &inputs,
                            const std::string &name, const Values &values,
@@ -76,12 +76,12 @@ static double differenceOf(Session &session, const std::vector<Values> &inputs,
   return difference / ((values[i] + step) - (values[i] - step));
 }
 
-// Every element of every parameter. Central differences with a step of 1e-5
-// are good to about 1e-10 of the third derivative; rounding adds 1e-11 of the
-// loss. Of numbers beyond 1 the step is larger, up to 1e-4, so that their own
-// digits and those of what is as large do not count for more. Of numbers by
-// chance one in 1e5 is so near to a kink that the step goes beyond; a smaller
-// one does not, and is still good enough.
+// Differentiates with respect to every element of every parameter. Central
+// differences with a step of 1e-5 have an error of about 1e-10 times the third
+// derivative; rounding adds 1e-11 of the loss. For numbers larger than 1 the
+// step is larger, up to 1e-4, so that their rounding errors do not matter more.
+// About one random number in 1e5 is so close to a kink that the step crosses
+// it; a smaller step does not, and is still accurate enough.
 Differences takeDifferences(const Model &model) {
   Differences result;
   ProgramPtr program = compileModel(model, "fp64", 1);

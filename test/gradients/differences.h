@@ -10,21 +10,21 @@ using Gradients = std::map<std::string, Values>;
 
 ProgramPtr compileModel(const Model &model, const char *precision, double lr);
 
-/// What one step of plain descent subtracts from each parameter, over `lr`. All
-/// precisions start from the same values.
+/// What one step of plain gradient descent subtracts from each parameter,
+/// divided by `lr`. All precisions start from the same values.
 Gradients takeGradients(Session &session, const Model &model, double lr);
 
-/// The gradients in f64, and what central differences of the loss say they are.
+/// The gradients in f64, and those from central differences of the loss.
 struct Differences {
   Gradients gradients, expected;
   double loss = 0;
 
-  /// Smaller derivatives may be nothing but rounding, which adds 1e-10 of the
-  /// loss at most.
+  /// Smaller derivatives may be only rounding error, which is at most 1e-10 of
+  /// the loss.
   double least() const;
 };
 
-/// Without gradients, and the test failed, if the model does not compile.
+/// If the model does not compile, fails the test and returns no gradients.
 Differences takeDifferences(const Model &model);
 
 } // namespace mpc::test

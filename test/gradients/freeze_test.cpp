@@ -1,8 +1,8 @@
-//===- freeze_test.cpp - What is frozen stays, and costs less -------------===//
+//===- freeze_test.cpp - Frozen parameters --------------------------------===//
 //
-// Each kind of parameter, in each precision: the package loads and trains, what
-// is frozen keeps its bits, checkpoints move between precisions, and the
-// exported model has every initializer.
+// For each kind of parameter and each precision: the package loads and trains,
+// frozen parameters keep their bits and cost less memory, checkpoints can be
+// used in other precisions, and the exported model has every initializer.
 //
 //===----------------------------------------------------------------------===//
 
@@ -55,7 +55,7 @@ std::string tiedModel(const Folder &folder) {
 /// Values by name.
 using Tensors = std::map<std::string, std::vector<float>>;
 
-/// All that a model trains or could train.
+/// All tensors that a model trains or could train.
 Tensors readModel(const std::string &path) {
   mlir::MLIRContext context;
   ImportOptions options;
@@ -86,7 +86,7 @@ Tensors readModel(const std::string &path) {
 struct FreezeCase {
   const char *model, *kind;
   const char *freeze;   ///< Regex.
-  const char *expected; ///< Regex of what must stay; null: as `freeze`.
+  const char *expected; ///< Regex of frozen tensors; null: the same.
 };
 
 const FreezeCase kCases[] = {
@@ -159,7 +159,7 @@ protected:
       for (double &value : values)
         value = info.has_range ? std::floor(info.high * random.next())
                                : float(random.next());
-      for (double &value : values) // Rows of a table count from either end.
+      for (double &value : values) // Indices into a table may be negative.
         value = std::max(value, 0.0);
       inputs.push_back(values);
     }
@@ -190,7 +190,7 @@ uint64_t stateBytes(const ProgramPtr &program) {
   return memory.state_bytes;
 }
 
-/// Three steps change everything else, and nothing of what is frozen.
+/// Three steps change all parameters except the frozen ones.
 void Freeze::checkStates(Session &session, const ProgramPtr &program) {
   auto before = session.snapshot();
   train(session, program, 0, 3);
@@ -206,8 +206,8 @@ void Freeze::checkStates(Session &session, const ProgramPtr &program) {
   }
 }
 
-/// Neither moments nor a copy beside the one that is read. Packs have whole
-/// rows of 1024 elements, so little gain may be none.
+/// Frozen parameters have no moments, and only the copy that is read. Packs
+/// have whole rows of 1024 elements, so small savings may vanish.
 void Freeze::checkMemory(const ProgramPtr &program, const char *precision) {
   if (frozenElements < 2048)
     return;
@@ -218,8 +218,8 @@ void Freeze::checkMemory(const ProgramPtr &program, const char *precision) {
   EXPECT_LT(stateBytes(program), entry->second);
 }
 
-/// The exported model has the frozen initializers as they were, bit by bit, and
-/// those that were trained as the session has them.
+/// The exported model has the original frozen initializers, bit by bit, and the
+/// trained values of the others.
 void Freeze::checkExport(Session &session) {
   std::map<std::string, std::vector<float>> values;
   TrainedStates states;
@@ -260,7 +260,7 @@ TEST_P(Freeze, KeepsItsBitsInEveryPrecision) {
     train(session, program, 3, 5);
     train(resumed, program, 3, 5);
     EXPECT_EQ(resumed.snapshot(), session.snapshot());
-    // Precision is no part of a checkpoint.
+    // Checkpoints do not depend on the precision.
     if (!last.empty()) {
       EXPECT_TRUE(
           isOk(mpc_session_load_checkpoint(resumed.handle(), last.c_str())));

@@ -15,8 +15,8 @@
 namespace mpc::test {
 namespace {
 
-// Frozen norms normalize by their statistics in training as they do in
-// evaluation: the step's loss is that of evaluation.
+// Frozen norms use their running statistics in training as in evaluation: the
+// loss of a step equals that of evaluation.
 TEST(FrozenNorms, TrainAsTheyEvaluate) {
   Folder folder;
   CompileOptions options;
@@ -37,12 +37,12 @@ TEST(FrozenNorms, TrainAsTheyEvaluate) {
   double sum = 0;
   for (double loss : samples["sample_loss"])
     sum += loss;
-  // Both sum four losses in f32, in another order.
+  // Both sum four losses in f32, in different orders.
   EXPECT_NEAR(session.step(batch).loss, sum / 4, 2e-6);
   EXPECT_EQ(session.read("bn2.running_var"), Values(32, 3.0));
 }
 
-// Asked for, norms of a frozen model go on following the batches.
+// On request, norms of a frozen model use the statistics of the batches.
 TEST(FrozenNorms, TrainIfAsked) {
   Folder folder;
   CompileOptions options;

@@ -1,8 +1,8 @@
 //===- gradients_test.cpp - Every gradient against finite differences -----===//
 //
-// Each model of models.cpp goes through the whole compiler and the runtime. In
-// f64 its gradients must be those of central differences; in the other
-// precisions they must be those of f64.
+// Runs each model of models.cpp through the whole compiler and the runtime. In
+// f64 its gradients must agree with central differences; in other precisions,
+// with those of f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -39,7 +39,7 @@ namespace {
 struct Tolerance {
   const char *precision;
   double loss;     ///< Relative, or absolute below 1.
-  double gradient; ///< In the norm of each parameter's gradient.
+  double gradient; ///< Relative, in the norm of each parameter's gradient.
 };
 } // namespace
 
@@ -51,7 +51,7 @@ struct Outcome {
 } // namespace
 
 static Outcome takeStep(const Model &model, const char *precision) {
-  // Large, so that the weight's own digits are not subtracted away.
+  // Large, so that the difference of weights keeps the digits of the gradient.
   const double lr = 0x1p20;
   ProgramPtr program = compileModel(model, precision, lr);
   if (!program)
@@ -65,8 +65,7 @@ static Outcome takeStep(const Model &model, const char *precision) {
 }
 
 static void compareWith(const Model &model, const Tolerance &tolerance) {
-  static std::map<std::string, Outcome>
-      inDouble; // Results of models seen before.
+  static std::map<std::string, Outcome> inDouble; // Cached results of models.
   auto [entry, isNew] = inDouble.try_emplace(model.name);
   if (isNew)
     entry->second = takeStep(model, "fp64");
@@ -88,15 +87,15 @@ TEST_P(GradientTest, IsTheSameInSinglePrecision) {
   compareWith(model(), {"fp32", 1e-6, 2e-6});
 }
 
-// bf16 keeps 8 bits, so that each rounding is off by up to 2^-9 = 0.2 %; the
-// longest chain here has about ten. In a network of a few dozen units one that
-// Relu or MaxPool decides otherwise counts for some percent.
+// bf16 has 8 bits, so each rounding has an error of up to 2^-9 = 0.2 %; the
+// longest chain here has about ten roundings. In a network of a few dozen
+// units, a single different decision of Relu or MaxPool changes some percent.
 TEST_P(GradientTest, IsCloseInBfloat16) {
   bool decides = std::string(model().name) == "network_cnn";
   compareWith(model(), {"bf16", 0.02, decides ? 0.2 : 0.02});
 }
 
-// f16 keeps 11 bits: 2^-12 = 0.024 % per rounding.
+// f16 has 11 bits: 2^-12 = 0.024 % per rounding.
 TEST_P(GradientTest, IsCloseInHalfPrecision) {
   compareWith(model(), {"fp16", 0.005, 0.005});
 }

@@ -1,4 +1,4 @@
-//===- harness.cpp - From a model in text to numbers of its training ------===//
+//===- harness.cpp - Compile and run small models -------------------------===//
 
 #include "test/gradients/harness.h"
 
@@ -218,7 +218,7 @@ static size_t countOf(const int64_t *shape, uint32_t rank) {
   return result;
 }
 
-/// A tensor of the C API over bytes that outlive it.
+/// A tensor of the C API; the bytes must outlive it.
 template <typename Info>
 static mpc_tensor_t tensorOver(const Info &info, std::string &bytes) {
   return {sizeof(mpc_tensor_t), info.dtype,   info.rank,
@@ -248,7 +248,7 @@ Session::Session(ProgramPtr program, const SessionOptions &options)
 }
 
 namespace {
-/// Inputs of an entry point as the C API takes them.
+/// Inputs of an entry point for the C API.
 struct Inputs {
   Inputs(const mpc_program_t *program, const char *entry,
          const std::vector<Values> &values) {

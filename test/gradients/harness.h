@@ -1,7 +1,7 @@
-//===- harness.h - From a model to numbers of its training ------*- C++ -*-===//
+//===- harness.h - Compile and run small models -----------------*- C++ -*-===//
 //
-// Compiles a small model and runs it through the runtime's C API, with all
-// values as doubles whatever the precision.
+// Compiles a small model and runs it through the runtime's C API. All values
+// are doubles, whatever the precision.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_GRADIENTS_HARNESS_H
@@ -33,7 +33,7 @@ linear (float[4, 3] x, float[3, 2] w = {0.0, 0.0, 0.0, 0.0, 0.0, 0.0},
   y = Gemm (x, w, b)
 })";
 
-/// A tensor of a model: where its random values lie, if it has no others.
+/// A tensor of a model, with its values or the range of its random values.
 struct TensorSpec {
   std::string name;
   std::string type; ///< float, int64, ...
@@ -51,7 +51,7 @@ struct TensorSpec {
 /// Parses "a[2,3] b[3]:0.5..2 c[] d[4]:-2..2~0~1", where 0 and 1 are kinks.
 std::vector<TensorSpec> parseTensors(const std::string &text);
 
-/// Numbers in [0, 1) that depend on nothing but the seed.
+/// Numbers in [0, 1) that depend only on the seed.
 class Random {
 public:
   explicit Random(uint64_t seed) : state(seed) {}
@@ -61,7 +61,7 @@ private:
   uint64_t state;
 };
 
-/// A folder that goes away with the object.
+/// A temporary folder that the destructor removes.
 class Folder {
 public:
   Folder();
@@ -72,11 +72,12 @@ private:
   std::string root;
 };
 
-/// Writes `text` to a file in `folder`, whose name is the result.
+/// Writes `text` to a file in `folder`; returns its path.
 std::string writeText(const Folder &folder, const std::string &name,
                       const std::string &text);
 
-/// A compiled program. Fails the test, and is null, if it cannot be made.
+/// A compiled program. If compilation fails, the test fails and the pointer is
+/// null.
 using ProgramPtr = std::shared_ptr<mpc_program_t>;
 ProgramPtr compile(CompileOptions options, const Folder &folder);
 
@@ -91,10 +92,10 @@ class Session {
 public:
   explicit Session(ProgramPtr program, const SessionOptions &options = {});
 
-  /// One training step. Values go by the order of the program's inputs.
+  /// Runs one training step. Values are in the order of the program's inputs.
   mpc_step_info_t step(const std::vector<Values> &inputs);
 
-  /// The same of a step that may fail.
+  /// The outcome of a step that may fail.
   struct Outcome {
     mpc_code_t code;
     std::string message;
@@ -102,7 +103,7 @@ public:
   };
   Outcome tryStep(const std::vector<Values> &inputs);
 
-  /// Runs an entry point; the outputs by name.
+  /// Runs an entry point; returns the outputs by name.
   std::map<std::string, Values> run(const std::string &entry,
                                     const std::vector<Values> &inputs);
 
@@ -113,7 +114,7 @@ public:
   /// All states, control states included, bit by bit.
   std::map<std::string, std::string> snapshot() const;
 
-  /// Names of the states that training changes by gradients.
+  /// Names of the states that are trained by gradients.
   std::vector<std::string> parameters() const;
 
   mpc_session_t *handle() const { return session.get(); }
@@ -127,7 +128,8 @@ private:
   std::vector<mpc_state_info_t> states;
 };
 
-/// Fails the test unless `status` is OK; returns whether it is. Takes it.
+/// Fails the test unless `status` is OK; returns whether it is. Takes
+/// ownership.
 bool isOk(mpc_status_t status);
 
 double largest(const Values &values);

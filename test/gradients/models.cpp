@@ -1,8 +1,7 @@
 //===- models.cpp - One small model per op and variant --------------------===//
 //
-// What an op differentiates is a parameter here, all of its operands at once.
-// Sizes are odd, and different per dimension, so that no mix-up of dimensions
-// passes unseen.
+// All differentiable operands of an op are parameters here. Sizes are odd and
+// differ per dimension, so that any confusion of dimensions is detected.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +52,7 @@ static const std::vector<Model> &table() {
        "y = Conv <strides = [2], pads = [1, 2], dilations = [2]> (x, w, b)",
        "2,4,4"},
 
-      // Element by element.
+      // Elementwise.
       {"Add_sameShape", "a[2,3,4] b[2,3,4]", "y = Add (a, b)", "2,3,4"},
       {"Add_broadcastInner", "a[2,3,4] b[3,1]", "y = Add (a, b)", "2,3,4"},
       {"Add_broadcastBoth", "a[4,1] b[1,3]", "y = Add (a, b)", "4,3"},
@@ -260,9 +259,9 @@ static const std::vector<Model> &table() {
       {"LogSoftmax_middle", "a[2,5,3]:-3..3", "y = LogSoftmax <axis = -2> (a)",
        "2,5,3"},
 
-      // Parameters that are mostly numbers.
+      // Operands that are usually constants.
       {"Pow_exponent", "x[3,4]:0.5..2 p[1]:1.5..3", "y = Pow (x, p)", "3,4"},
-      // Attention, also with what is written out as products and a softmax.
+      // Attention, also written as products and a softmax.
       {"Attention_plain", "q[2,2,5,4] k[2,2,3,4] v[2,2,3,6]",
        "y = Attention (q, k, v)", "2,2,5,6"},
       {"Attention_causal", "q[1,2,3,4] k[1,2,5,4] v[1,2,5,2]",
@@ -702,14 +701,14 @@ static std::string declare(const TensorSpec &tensor) {
   return tensor.type + shapeText(tensor.shape) + " " + tensor.name;
 }
 
-/// The inputs that hold data, in order.
+/// The inputs with data, in order.
 static std::vector<TensorSpec> dataInputs(const Model &model) {
   std::vector<TensorSpec> inputs;
   std::string nodes = model.nodes;
   if (!model.loss && model.result)
     inputs.push_back(
         parseTensors("projection[" + std::string(model.result) + "]")[0]);
-  // Weights of classes are data, not parameters.
+  // Class weights are data, not parameters.
   if (nodes.find("labels, k)") != std::string::npos)
     inputs.push_back(parseTensors("k[4]:0.5..2")[0]);
   if (!model.labels.empty()) {

@@ -6,26 +6,26 @@
 
 namespace mpc::test {
 
-/// A model that computes something of parameters.
+/// A model that computes a result from parameters.
 struct Model {
   const char *name;       ///< family_variant
   const char *parameters; ///< See parseTensors.
   const char *nodes;      ///< Compute `y`; in ONNX's text syntax.
-  /// Shape of `y`, whose product with a random input is summed up to the loss;
-  /// null: `y` is the loss.
+  /// Shape of `y`; the loss is the sum of the product of `y` and a random
+  /// input. null: `y` is the loss.
   const char *result;
   Values labels = {};         ///< Input `labels`, if there are any.
   Shape labelShape = {};      ///< Its shape.
-  const char *loss = nullptr; ///< `--loss`, of `y`; null: the loss is there.
+  const char *loss = nullptr; ///< `--loss`, of `y`; null: part of the model.
   double low = -1, high = 1;  ///< Range of the targets of that loss.
   int opset = 23;
   uint64_t seed = 1; ///< Seed of the first parameter's values; others follow.
 };
 
 const std::vector<Model> &models();
-/// Those of them that models_by_index.cpp has.
+/// The models of models_by_index.cpp.
 const std::vector<Model> &modelsByIndex();
-/// And models_of_gradients.cpp.
+/// The models of models_of_gradients.cpp.
 const std::vector<Model> &modelsOfGradients();
 
 /// The model as text.

@@ -1,6 +1,6 @@
-//===- models_by_index.cpp - Ops that read where they compute -------------===//
+//===- models_by_index.cpp - Ops that read at computed positions ----------===//
 //
-// Gathers, resampling, windows of any rank, order, and recurrent ops.
+// Gathers, resampling, windows of any rank, sorting, and recurrent ops.
 //
 //===----------------------------------------------------------------------===//
 
@@ -62,7 +62,7 @@ const std::vector<Model> &modelsByIndex() {
        -1,
        1,
        18},
-      // A factor of the first product is 0, and two of the last.
+      // The first product has one factor 0, the last one has two.
       {"ScatterND_mulZeros",
        "x[3] u[5]",
        "i = Constant <value = int64[5,1] {0, 0, 1, 2, 2}> ()\n"
@@ -202,8 +202,8 @@ const std::vector<Model> &modelsByIndex() {
        "3,4"},
       {"Pow_fraction", "x[5]:0.5..2",
        "e = Constant <value_float = 0.3> ()\n y = Pow (x, e)", "5"},
-      // What a function of choices does not take gets no gradient, be that
-      // infinite.
+      // An operand that is not selected gets no gradient, even if its gradient
+      // would be infinite.
       {"Clip_beforeRoot", "x[2,3]:0.5..2",
        "m = Constant <value = float[2,3] {1, -1, 1, 1, -1, 1}> () "
        "n = Constant <value = float {0}> () "
@@ -214,10 +214,11 @@ const std::vector<Model> &modelsByIndex() {
        "o = Constant <value = float[2,3] {0, -2.6, 0, 0, -2.6, 0}> () "
        "z = Mul (x, m) s = Add (z, o) p = HardSigmoid (s) y = Sqrt (p)",
        "2,3"},
-      // A number and Max are PyTorch's clamp: all passes at the bound.
+      // Max with a number is PyTorch's clamp: at the bound, all of the gradient
+      // passes.
       {"Max_number", "x[2,3]:-1..1~0.25",
        "n = Constant <value = float {0.25}> () y = Max (x, n)", "2,3"},
-      // Norms without statistics of their own.
+      // Norms with computed statistics.
       {"BatchNormalization_computed", "x[4,3,2] s[3] b[3]",
        "a = Constant <value = int64[2] {0, 2}> () "
        "m = ReduceMean <keepdims = 0> (x, a) q = Mul (x, x) "
@@ -229,7 +230,7 @@ const std::vector<Model> &modelsByIndex() {
        "m = ReduceMean <keepdims = 0> (x, a) v = Add (m, b) "
        "y = BatchNormalization <training_mode = 1> (x, s, b, m, v)",
        "4,3,2"},
-      // At 0 the gradient of x sqrt(x) is 0, though the root has none.
+      // At 0 the gradient of x sqrt(x) is 0, although sqrt has none.
       {"Pow_halvesAtZero", "x[2,3]:0.5..2",
        "m = Constant <value = float[2,3] {1, 0, 1, 0, 1, 1}> () "
        "z = Mul (x, m) h = Constant <value = float {1.5}> () y = Pow (z, h)",

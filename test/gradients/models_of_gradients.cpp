@@ -1,6 +1,6 @@
 //===- models_of_gradients.cpp - Gradients of gradients -------------------===//
 //
-// What a model takes the gradient of itself, and is then trained through.
+// Models that contain the op Gradient and are trained through it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@ namespace mpc::test {
 #define MPC_GRADIENT(XS, Y)                                                    \
   "ai.onnx.preview.training.Gradient <xs = [" XS "], y = \"" Y "\"> "
 
-/// w f'(x w) + x: both derivatives of f, and never 0 with respect to x.
+/// w f'(x w) + x: has both derivatives of f, and its gradient for x is never 0.
 #define MPC_FUNCTION(NAME, X, FUNCTION)                                        \
   {                                                                            \
     "Gradient_" NAME, X " w[3,5]:0.5..1",                                      \
@@ -23,7 +23,7 @@ namespace mpc::test {
 const std::vector<Model> &modelsOfGradients() {
   static const std::vector<Model> table = {
       MPC_FUNCTION("Exp", "x[3,5]", "Exp"),
-      // x + w: of x w it would be 1 / x.
+      // x + w, because for x w the gradient would be 1 / x.
       {"Gradient_Log", "x[3,5]:0.5..2 w[3,5]:0.5..1",
        "a = Add (x, w) h = Log (a) y = " MPC_GRADIENT("\"x\"", "h") "(x)",
        "3,5"},
@@ -107,7 +107,8 @@ const std::vector<Model> &modelsOfGradients() {
        "a = Mul (x, w) s = Gelu (a) g = " MPC_GRADIENT(
            "\"x\"", "s") "(x) y = " MPC_GRADIENT("\"x\"", "g") "(x)",
        "3,4"},
-      // With respect to intermediate values, of several, and at other values.
+      // Gradients for intermediate values, for several values, and at other
+      // values.
       {"Gradient_inner", "x[3,4] w[3,4]",
        "a = Mul (x, w) h = Sin (a) y = " MPC_GRADIENT("\"a\"", "h") "(a)",
        "3,4"},

@@ -8,8 +8,8 @@
 
 namespace mpc::test {
 
-/// The program of a module that is past the precision stage, for this CPU.
-/// Fails the test, and is null, if it cannot be made.
+/// Compiles a module that is past the precision stage for this CPU. If that
+/// fails, the test fails and the result is null.
 ProgramPtr buildProgram(mlir::ModuleOp module);
 
 } // namespace mpc::test

@@ -1,7 +1,7 @@
 //===- nonfinite_test.cpp - Steps that must change nothing ----------------===//
 //
-// Whatever comes in, weights stay finite, the step says what went wrong, and
-// training goes on as if there had been no such step.
+// For any input, weights stay finite, the step reports what went wrong, and
+// training continues as if there had been no such step.
 //
 //===----------------------------------------------------------------------===//
 
@@ -53,7 +53,7 @@ protected:
     return {images, labels};
   }
 
-  /// All states but those that learn from a step that failed.
+  /// All states except those that a failed step changes.
   static std::map<std::string, std::string> states(const Session &session) {
     auto all = session.snapshot();
     all.erase("loss_scale");
@@ -75,8 +75,8 @@ protected:
   Folder folder;
 };
 
-// A batch with one bad value: nothing changes, and the next one trains as it
-// would have.
+// A batch with one bad value: nothing changes, and the next batch trains as if
+// the bad one had not been there.
 TEST_P(NonFinite, InputsChangeNothing) {
   ProgramPtr program = make({});
   ASSERT_TRUE(program);
@@ -99,14 +99,16 @@ TEST_P(NonFinite, InputsChangeNothing) {
     EXPECT_EQ(states(session), before);
     EXPECT_EQ(session.step(kGood).step, 2u);
     other.step(kGood);
-    // The scale has halved, which changes what rounds to subnormals of f16.
+    // The scale has been halved, which changes the rounding of subnormals of
+    // f16.
     if (GetParam() != std::string("fp16")) {
       EXPECT_EQ(states(session), states(other));
     }
   }
 }
 
-// Statistics of BatchNormalization, dropout's counter and moments too.
+// The same for statistics of BatchNormalization, the counter of dropout, and
+// moments.
 TEST_P(NonFinite, WholeModelsChangeNothing) {
   for (const char *name : {"mlp", "cnn"}) {
     ProgramPtr program = makeDigits(name, 1);
@@ -129,7 +131,7 @@ TEST_P(NonFinite, LossesChangeNothing) {
   ASSERT_TRUE(program);
   Session session(program);
   auto before = states(session);
-  // Its square exceeds f32; what precedes it does not.
+  // Its square overflows f32; earlier values do not.
   Session::Outcome outcome =
       session.tryStep({Values(12, 0.5), Values(8, 1e25)});
   expectText(outcome, "the loss is inf, so the weights are not updated");
@@ -169,7 +171,7 @@ TEST_P(NonFinite, LearningRatesBeyondReasonLeaveWeightsFinite) {
   }
 }
 
-// Finite gradients and a finite rate, but not their product.
+// Gradients and learning rate are finite, but not their product.
 TEST_P(NonFinite, UpdatesThatOverflowAreNotMade) {
   CompileOptions options;
   options.optimizer = "sgd";
@@ -193,7 +195,7 @@ TEST_P(NonFinite, UpdatesThatOverflowAreNotMade) {
   expectFinite(session);
 }
 
-// An update leaves no trace of its micro-batches if one of them is bad: neither
+// If one micro-batch of an update is bad, none of them leaves a trace, neither
 // in statistics nor in the counter that keys random numbers.
 TEST_P(NonFinite, MicroBatchesLeaveNoTrace) {
   for (const char *name : {"mlp", "cnn"}) {
@@ -207,7 +209,7 @@ TEST_P(NonFinite, MicroBatchesLeaveNoTrace) {
     }
     auto before = states(session);
     session.step(digits(3));
-    // Pending ones aside, nothing of the model has changed yet.
+    // Except for pending states, nothing of the model has changed yet.
     for (const auto &[state, bits] : states(session)) {
       bool carried = state.rfind("gradients/", 0) == 0 ||
                      state.rfind("pending/", 0) == 0 || state == "loss_sum" ||
@@ -222,7 +224,7 @@ TEST_P(NonFinite, MicroBatchesLeaveNoTrace) {
     EXPECT_EQ(info.step, 1u);
     EXPECT_EQ(states(session), before);
     if (GetParam() == std::string("fp16"))
-      continue; // The scale has halved.
+      continue; // The scale has been halved.
     for (int i = 6; i < 9; ++i) {
       session.step(digits(i));
       other.step(digits(i));

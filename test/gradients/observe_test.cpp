@@ -1,7 +1,7 @@
-//===- observe_test.cpp - Which op went wrong -----------------------------===//
+//===- observe_test.cpp - Naming the op that is not finite ----------------===//
 //
-// Programs compiled with --check-numerics name the op whose result was the
-// first that is not finite. Every op of a graph is made to go wrong in turn.
+// Programs compiled with --check-numerics name the first op whose result is not
+// finite. A fault is injected into every op of a graph in turn.
 //
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ many (float[4, 4] x, float[4, 4] w = {0.3, -0.2, 0.1, 0.4, 0.2, 0.3, -0.4, 0.1,
 }
 
 struct Row {
-  size_t fault; ///< What `fault_place` calls it.
+  size_t fault; ///< Its value of `fault_place`.
   mpc_observation_info_t info;
 
   std::string text() const {
@@ -55,7 +55,7 @@ struct Row {
   }
 };
 
-/// What ops compute, in order.
+/// The results of ops, in order.
 std::vector<Row> rowsOf(const ProgramPtr &program) {
   std::vector<Row> rows;
   for (size_t i = 0; i < mpc_program_num_observations(program.get()); ++i) {
@@ -94,8 +94,8 @@ protected:
   Folder folder;
 };
 
-// An overflow of fp16 is a fault only at the smallest scale, after some. It is
-// always the smallest here.
+// With fp16, an overflow is a fault only after several overflows at the
+// smallest scale; here the scale is always the smallest.
 TEST_P(Observe, EveryOpIsNamed) {
   CompileOptions options;
   options.injectable = true;
@@ -157,8 +157,8 @@ Row find(const ProgramPtr &program, const std::string &name,
   return {};
 }
 
-// The batch with the fault is told of when it is there, not when the update is
-// due and it is gone. Its loss is finite.
+// A micro-batch with a fault is reported while its data is available, not when
+// the update is due. Its loss is finite.
 TEST_P(Observe, GradientsOfMicroBatchesAreNamed) {
   CompileOptions options;
   options.injectable = true;
@@ -171,7 +171,7 @@ TEST_P(Observe, GradientsOfMicroBatchesAreNamed) {
   session.write("fault_place", {double(row.fault)});
   Session::Outcome outcome = session.tryStep(kBatch);
   session.write("fault_place", {-1});
-  if (isFp16()) { // An overflow, which is nothing wrong.
+  if (isFp16()) { // An overflow, which is not a fault.
     EXPECT_EQ(outcome.code, MPC_OK);
   } else {
     EXPECT_EQ(outcome.code, MPC_NUMERIC);
@@ -217,7 +217,7 @@ TEST_P(Observe, WeightsAreNamed) {
       << outcome.message;
   if (!isFp16())
     return;
-  // Its copy alone.
+  // Only the working copy is infinite.
   session.write("v", {0.5, 1e6, 0.5, 0.5});
   outcome = session.tryStep(kBatch);
   EXPECT_NE(outcome.message.find(
@@ -226,8 +226,8 @@ TEST_P(Observe, WeightsAreNamed) {
       << outcome.message;
 }
 
-// Infinities that a mask puts in, and that softmax takes out again, are meant;
-// what makes NaN of them is not.
+// Infinities that a mask introduces and softmax removes are intended; an op
+// that turns them into NaN is a fault.
 TEST_P(Observe, MasksAreNotBlamed) {
   auto model = [](const char *rest) {
     return std::string(R"(<ir_version: 9, opset_import: ["" : 20]>

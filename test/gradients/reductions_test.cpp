@@ -1,8 +1,8 @@
-//===- reductions_test.cpp - Losses of a model beside PyTorch's -----------===//
+//===- reductions_test.cpp - Loss reductions compared with PyTorch --------===//
 //
-// Every reduction of cross entropy, with and without class weights and a label
-// that is ignored: what training minimizes is what PyTorch gives for the mean
-// of the output, in one batch or three, and evaluation agrees.
+// Every reduction of cross entropy, with and without class weights and an
+// ignored label: training minimizes the mean of the output as PyTorch computes
+// it, in one batch or three, and evaluation agrees.
 //
 //===----------------------------------------------------------------------===//
 
@@ -119,7 +119,8 @@ std::string modelOf(const ReductionCase &loss) {
          "> (y, labels" + (loss.weighted ? ", weights" : "") + ")\n}\n";
 }
 
-/// The share of right predictions, by class weights and without ignored labels.
+/// The fraction of correct predictions, weighted by class, without ignored
+/// labels.
 double accuracy(const ReductionCase &loss) {
   double correct = 0, counted = 0;
   for (int i = 0; i < kSamples; ++i) {
@@ -169,7 +170,7 @@ protected:
       info =
           session.step({part(kInputs, i, batches), part(kLabels, i, batches)});
     const ReductionCase &expected = GetParam();
-    // The class weights of the model and what a step tells are f32.
+    // The class weights of the model and the reported loss are f32.
     EXPECT_NEAR(info.update_loss, expected.loss, 1e-6 * expected.loss);
     Values gradient = session.read("w");
     for (size_t i = 0; i < gradient.size(); ++i)
@@ -181,8 +182,9 @@ protected:
 TEST_P(LossReductions, TrainAsInPyTorch) { compare(1); }
 TEST_P(LossReductions, TrainAsInPyTorchInThreeBatches) { compare(3); }
 
-// Ignored labels are no part of the accuracy. The loss of all samples is the
-// sum of theirs over the sum of their weights; a sum is not divided.
+// Ignored labels do not count for the accuracy. The loss of all samples is the
+// sum of their losses divided by the sum of their weights; reduction "sum" does
+// not divide.
 TEST_P(LossReductions, EvaluateAsInPyTorch) {
   for (int batches : {1, 3}) {
     ProgramPtr program = compileFor(batches);
@@ -217,7 +219,7 @@ INSTANTIATE_TEST_SUITE_P(All, LossReductions, testing::ValuesIn(kCases),
                                   (info.param.ignores ? "Ignoring" : "");
                          });
 
-// A program refuses labels that the loss of its model has no class for.
+// A program rejects labels for which the loss has no class.
 TEST_P(LossReductions, RefuseLabelsOutOfRange) {
   ProgramPtr program = compileFor(1);
   ASSERT_TRUE(program);

@@ -1,6 +1,6 @@
 //===- updates_test.cpp - Optimizers, schedules, groups, averages ---------===//
 //
-// 40 updates each, against goldens/updates, which PyTorch wrote in f64.
+// 40 updates each, compared with goldens/updates, computed by PyTorch in f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -82,7 +82,7 @@ protected:
   const Json &golden() const { return goldens()["cases"][GetParam()]; }
 };
 
-/// How far weights and averages are from those of a run by PyTorch.
+/// The error of weights and averages compared with a run of PyTorch.
 double endError(const Session &session, const Json &run) {
   double worst = 0;
   for (const char *name : {"w", "b"}) {
@@ -96,9 +96,9 @@ double endError(const Session &session, const Json &run) {
   return worst;
 }
 
-/// Losses, norms and rates of each step, weights and averages at the end. In
-/// f32 what PyTorch has in f64 or in f32: roundings add up in either, Lion's
-/// most, whose steps are all of one size.
+/// Compares losses, norms and rates of each step, and weights and averages at
+/// the end. In f32, compares with PyTorch's f64 and f32: rounding errors
+/// accumulate in either, most for Lion, whose steps all have the same size.
 void follow(const Json &golden, const char *precision, double tolerance) {
   SCOPED_TRACE(precision);
   bool isSingle = precision == std::string("fp32");
@@ -203,7 +203,7 @@ TEST(UpdateGoldens, HoldAllKinds) {
   EXPECT_EQ(goldens()["batches"].size(), 40u);
 }
 
-/// A schedule that looks at the end must be told where that is.
+/// A schedule that depends on its length needs that length.
 TEST(UpdateSchedule, NeedsItsLength) {
   Folder folder;
   CompileOptions options;

@@ -43,7 +43,7 @@ size_t element_count(const TensorDesc& desc);
 // Multiples of 1/8 in -4..4 from the generator that test/kernels/goldens also
 // uses; exact in every float type. Different for each operand.
 std::vector<double> eighths(int operand, size_t count);
-// Evenly spread in -1..1.
+// Values evenly distributed in -1..1.
 std::vector<double> uniform(int seed, size_t count);
 
 // Indices for embedding and embedding_grad: in range, including negative and
@@ -56,23 +56,23 @@ size_t input_count(const KernelDesc& desc);
 // Operands with values in the inputs and garbage in the outputs.
 std::vector<Buffer> make_operands(const KernelDesc& desc,
                                   const std::vector<std::vector<double>>& in);
-// Runs; a test failure if that fails or writes where it must not.
+// Runs the kernel; fails the test if that fails or writes outside the outputs.
 void run(const Kernel& kernel, const std::vector<Buffer>& operands);
 
-// The same call with all floats f64.
+// The same description with all float types replaced by f64.
 KernelDesc in_f64(KernelDesc desc);
-// What the reference makes of f64 inputs: the values of each output.
+// The results of the reference for f64 inputs: the values of each output.
 std::vector<std::vector<double>> exact(
     const KernelDesc& desc, const std::vector<std::vector<double>>& in);
 
-// Half a unit in the last place, relative.
+// Half a unit in the last place of a type, as a relative error.
 double roundoff(mpc_dtype_t dtype);
 
-// Runs the kernel, made for each context, on uniform values that its inputs can
-// hold, and expects every output within
+// Runs the kernel, made for each context, on uniform values that its input
+// types can represent, and expects the error of every output to be at most
 //   2 (terms + 2) u_sum sum|a||b| + u_out |exact|
-// where sum|a||b| is the same call on absolute values and u_sum that of f32
-// (f64 for f64).
+// where sum|a||b| is the same call on absolute values, and u_sum is the
+// roundoff of f32 (of f64 for f64).
 void expect_close(const KernelDesc& desc, const std::vector<Context>& contexts,
                   int terms);
 void expect_reference_close(const KernelDesc& desc, int terms);
@@ -87,7 +87,7 @@ std::unique_ptr<Kernel> must_make(const KernelDesc& desc,
 // A printable form, for SCOPED_TRACE.
 std::string describe(const KernelDesc& desc, const Context& context);
 
-// Descriptions. Shapes of results follow from the others.
+// Makers of descriptions, which infer the shapes of results.
 struct ConvCase {
   int64_t batch, inputs, outputs;
   Shape image, kernel, strides, dilations, pads_begin, pads_end;

@@ -16,7 +16,7 @@ import torch.nn.functional as F
 
 
 def operand(number, shape):
-    """Eighths in -4..4 from a linear congruential generator."""
+    """Multiples of 1/8 in -4..4 from a linear congruential generator."""
     state, values = number + 1, []
     for _ in range(torch.Size(shape).numel()):
         state = (state * 1664525 + 1013904223) % 2**32
@@ -37,12 +37,12 @@ def matmul(lhs, rhs, ta, tb):
 
 
 def stored(tensor, last):
-    """Channels first, as PyTorch computes, to the layout of the case."""
+    """Converts from channels first, PyTorch's layout, to the layout of the case."""
     return tensor.movedim(1, -1).contiguous() if last else tensor.contiguous()
 
 
 def image(number, shape, last):
-    """The operand whose channels-first shape is `shape`, stored as the case says."""
+    """The operand whose channels-first shape is `shape`, in the layout of the case."""
     if not last:
         return operand(number, shape)
     moved = [shape[0], *shape[2:], shape[1]]
@@ -85,7 +85,7 @@ def max_pool(last, n, c, extent, kernel, strides, dilations, begin, end):
     p = padded(x, begin, end, -torch.inf)
     y, flat = pool(p, kernel, strides, 0, dilations, return_indices=True)
 
-    # Position in the padded image to position in the window.
+    # Convert positions in the padded image to positions in the window.
     width = p.shape[-1]
     coordinates = [flat] if len(extent) == 1 else [flat // width, flat % width]
     position = torch.zeros_like(flat)
@@ -123,7 +123,7 @@ def average_pool(last, include, n, c, extent, kernel, strides, begin, end):
 
 
 def embedding(table, indices):
-    """Indices are eighths times eight, modulo the rows, with their sign."""
+    """Indices are the values times 8, modulo the rows, with their signs."""
     x, i = operand(0, table), torch.fmod(8 * operand(1, indices), table[0]).long()
     y = F.embedding(i % table[0], x.reshape(table[0], -1)).reshape(indices + table[1:])
     emit("embedding", [], [table, indices, y.shape], [y])

@@ -1,5 +1,5 @@
-// What `observe` and `rounding` say of tensors, against plain counting and the
-// roundings of the types themselves.
+// The kernels `observe` and `rounding` compared with simple counting and with
+// the rounding functions of the types.
 
 #include <gtest/gtest.h>
 
@@ -90,7 +90,7 @@ TEST(ObserveKernel, IsTheReferenceForAnyNumberOfThreads) {
   }
 }
 
-// All numbers of 16 bits and their middles, whose halves are even.
+// All 16-bit numbers and the midpoints between them, which round to even.
 TEST(RoundingKernel, RoundsAsTheTypesDo) {
   for (int bits = 0; bits < 1 << 16; ++bits) {
     Bf16 wide;
@@ -112,7 +112,7 @@ TEST(RoundingKernel, RoundsAsTheTypesDo) {
   }
 }
 
-// By its definition: the nearest of its 127 numbers from 0 on, of two the even.
+// By definition: the nearest of its 127 non-negative numbers, ties to even.
 TEST(RoundingKernel, RoundsToE4m3) {
   std::vector<float> numbers;
   for (int bits = 0; bits < 127; ++bits) {

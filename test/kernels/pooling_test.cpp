@@ -1,5 +1,5 @@
-// Pooling against the reference, bit by bit: the values are maxima or sums of
-// few terms in a fixed order.
+// Pooling compared bit by bit with the reference: the values are maxima or sums
+// of a few terms in a fixed order.
 
 #include <gtest/gtest.h>
 

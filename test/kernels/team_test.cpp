@@ -1,5 +1,6 @@
-// Teams: every part of a region runs, once; oneDNN's regions run on them with
-// the same bits; idle threads sleep; a child of fork() trains on.
+// Teams: every part of a region runs exactly once; oneDNN's regions run on
+// teams with the same results; idle threads sleep; training continues after
+// fork().
 
 #include "kernels/cpu/team/team.h"
 
@@ -52,11 +53,12 @@ TEST(Team, RunsEveryPartOnce) {
     const TeamScope scope(team.get());
     for (int i = 0; i < 2000; ++i)
       ASSERT_EQ(visit(1 + i % size), expected(1 + i % size));
-    EXPECT_EQ(visit(size + 5), expected(size));  // No more than there are.
+    EXPECT_EQ(visit(size + 5), expected(size));  // Limited to the team's size.
   }
 }
 
-// Threads that take no part, or sleep, are not missed by the next region.
+// The next region wakes threads that sleep or did not take part in the last
+// one.
 TEST(Team, WakesThreadsThatSleep) {
   const std::unique_ptr<Team> team = start(4);
   const TeamScope scope(team.get());
@@ -101,14 +103,14 @@ TEST(Team, LeavesOthersAlone) {
     EXPECT_EQ(visit(3), expected(3));
   }
   EXPECT_EQ(visit(3), expected(2));
-  // Another thread has no team, so OpenMP's.
+  // Another thread has no team and uses OpenMP's threads.
   std::thread([] {
     omp_set_num_threads(3);
     EXPECT_EQ(visit(3), expected(3));
   }).join();
 }
 
-// Calls whose regions oneDNN starts by itself; the last one waits at a barrier
+// Calls in which oneDNN starts regions itself; the last one waits at a barrier
 // in its region.
 std::vector<KernelDesc> calls_of_dnnl() {
   const auto f32 = MPC_DTYPE_F32;
@@ -138,9 +140,9 @@ std::vector<Buffer> result_of(const KernelDesc& desc, const Context& context,
 }
 
 TEST(Team, RunsTheRegionsOfOneDnn) {
-  // As Debian builds it; where this fails sessions use OpenMP's threads.
+  // True for Debian's oneDNN; otherwise sessions use OpenMP's threads.
   ASSERT_TRUE(dnnl_runs_on_teams());
-  // A thread of its own: it has not started a region of OpenMP's yet.
+  // A separate thread, which has not started an OpenMP region yet.
   std::thread([] {
     constexpr int kThreads = 5;
     const std::unique_ptr<Team> team = start(kThreads);
@@ -150,10 +152,11 @@ TEST(Team, RunsTheRegionsOfOneDnn) {
       for (const KernelDesc& desc : calls_of_dnnl())
         results.push_back(
             result_of(desc, {kThreads, deterministic}, team.get()));
-    // Fewer: threads of the test before may still have been ending.
+    // There may be fewer: threads of the previous test may still have been
+    // ending.
     const int during = threads_of_process();
     EXPECT_LE(during, before);
-    // The same on OpenMP's threads: same parts, same bits.
+    // The same on OpenMP's threads: same parts, same results.
     size_t i = 0;
     for (bool deterministic : {false, true})
       for (const KernelDesc& desc : calls_of_dnnl())
@@ -180,8 +183,8 @@ TEST(Team, SleepsWhenThereIsNothingToDo) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
     used += cpu_seconds() - begin;
   }
-  // A thread of libgomp's looks for milliseconds each time, this one for 0.05.
-  // What else the process does in 200 ms is little.
+  // A thread of libgomp spins for milliseconds each time, this one for 0.05 ms.
+  // The process does little else in 200 ms.
   EXPECT_LT(used, 0.02);
 }
 
@@ -217,10 +220,10 @@ TEST(Team, ObeysOpenMpsPlaces) {
   const TeamScope scope(team.get());
   std::vector<std::atomic<int>> threads_on(CPU_SETSIZE);
   parallel(cpus, [&](int part, int) {
-    parallel_barrier();  // Else one thread may run two parts.
+    parallel_barrier();  // Otherwise one thread may run two parts.
     cpu_set_t set;
     sched_getaffinity(0, sizeof(set), &set);
-    // The first is the test's own.
+    // The first part runs on the thread of the test.
     EXPECT_TRUE(part == 0 || CPU_COUNT(&set) == 1);
     for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu)
       if (CPU_ISSET(cpu, &set)) ++threads_on[cpu];
@@ -235,7 +238,7 @@ TEST(Redirections, AreAllMadeOrNone) {
       {"omp_get_no_threads", nullptr, nullptr}};
   EXPECT_FALSE(redirect_calls(dnnl_version(), wrong, 2));
   EXPECT_EQ(wrong[0].before, nullptr);
-  // Not in a library.
+  // The address is not in a library.
   EXPECT_FALSE(redirect_calls(wrong, wrong, 1));
 }
 

@@ -1,4 +1,4 @@
-"""What a row of make_models.py is."""
+"""The type of the rows of make_models.py."""
 import dataclasses
 import sys
 import typing
@@ -10,11 +10,11 @@ class Case:
     tensors: str
     body: str
     function: typing.Optional[typing.Callable] = None
-    outputs: str = "y" # With their types, unless they are floats.
+    outputs: str = "y" # With types, unless they are floats.
     opset: int = 17
-    # Instead of random data, with a factor of 1; outputs must be equal bit by bit.
+    # Used instead of random data, with a factor of 1; outputs must be bit-identical.
     values: typing.Optional[list] = None
-    group: str = "" # The file that has the row, without cases_of_ or cases_.
+    group: str = "" # The file that contains the row, without cases_of_ or cases_.
 
 
 CASES = []

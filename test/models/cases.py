@@ -4,7 +4,7 @@ A body is in ONNX's textual syntax. Its first tensor is the model's input times 
 parameter, so that a gradient flows through every op; the others are parameters, all
 positive where a + stands. The function is the same in PyTorch, for the training.
 """
-# Each adds its own, in this order.
+# Each module adds its rows, in this order.
 import cases_of_elements
 import cases_of_attention
 import cases_of_layers

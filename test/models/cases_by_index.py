@@ -32,7 +32,7 @@ for kind, torch_kind in {"max": "amax", "min": "amin", "mul": "prod"}.items():
          + f'y = ScatterElements <reduction = "{kind}"> (x, i, u)',
          lambda x, u, k=torch_kind: x.scatter_reduce(
              0, index((3, 4), [0, 2, 1, 2, 0, 0, 1, 2, 0, 1, 0, 2]), u, k), opset=18)
-    # Each update twice: equal extremes share the gradient.
+    # Each update occurs twice: equal extremes share the gradient.
     case(f"ScatterND_{kind}", "x[4,3] u[5,3]",
          ints("i", "[10,1]", [3, 1, 0, 0, 3] * 2) + "c = Concat <axis = 0> (u, u)\n"
          f' y = ScatterND <reduction = "{kind}"> (x, i, c)',
@@ -89,8 +89,8 @@ for name, options, function in [
     case(f"Resize_{name}", "x[2,3,5,6]",
          "z = Constant <value_ints = [2, 3, 7, 17]> ()\n" + f"y = Resize <{options}> (x, , , z)",
          lambda x, o=function: F.interpolate(x, (7, 17), **o), opset=18)
-# Scales of which the extents are no multiples: formulas have the extent that comes
-# out, 6 of 6.5, and it is computed in f32: 10 times 2.3 are 23.
+# Scales whose results are not integers: formulas use the rounded extent (6 for 6.5),
+# which is computed in f32 (10 * 2.3 is 23).
 for name, options, function in [
     ("align_corners", 'mode = "linear", coordinate_transformation_mode = "align_corners"',
      lambda x: F.interpolate(x, (6, 23), mode="bilinear", align_corners=True)),
@@ -170,7 +170,7 @@ case("LRN", "x[2,7,3,4]", "y = LRN <size = 3, alpha = 0.5, beta = 0.75, bias = 1
 case("LpNormalization", "x[5,17]", "y = LpNormalization (x)", lambda x: F.normalize(x))
 
 
-# Recurrent: PyTorch's gates are i f g o and r z n, ONNX's i o f c and z r h.
+# Recurrent ops: the gates are i f g o and r z n in PyTorch, i o f c and z r h in ONNX.
 def recurrent(kind, order, x, w, r, b=None):
     features, hidden = w.shape[-1], r.shape[-1]
     parts = [w, r] if b is None else [w, r, *b.chunk(2, -1)]

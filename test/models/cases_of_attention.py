@@ -1,10 +1,10 @@
-"""Rows of make_models.py: attention in each spelling, and what goes before it."""
+"""Rows of make_models.py: all forms of attention, and ops that precede it."""
 import torch
 import torch.nn.functional as F
 
 from case import CASES, case
 
-# Attention: on each place, masked causally for each shape, and in its other spellings.
+# Attention: unmasked, with a causal mask for each shape, and in other forms.
 def attention(name, tensors, body, function=None, attributes=""):
     case(f"Attention_{name}", tensors, body.replace("Attention", f"Attention <{attributes}>", 1)
          if attributes else body, function, opset=23)
@@ -64,7 +64,7 @@ attention("softcap", f"x[2,3,7,8] {KEY} {VALUE}", "y = Attention (x, k, v)",
 
 
 def windowed(rows, columns, left=None, right=None, first=0):
-    """0 where query i, the key before which is first + i - 1, sees a key; else -inf."""
+    """0 if query i, whose own key is number first + i, sees a key; otherwise -inf."""
     ahead = torch.arange(columns) - torch.arange(rows)[:, None] - first
     seen = torch.ones_like(ahead, dtype=torch.bool)
     seen &= ahead <= (columns if right is None else right)
@@ -72,7 +72,7 @@ def windowed(rows, columns, left=None, right=None, first=0):
     return torch.zeros(rows, columns).masked_fill(~seen, -torch.inf)
 
 
-# Keys of earlier calls come first, and a causal query stands behind them.
+# Keys of earlier calls come first, and causal queries come after them.
 attention("past", f"x[2,3,5,8] k[2,3,5,8] {VALUE} pk[2,3,4,8] pv[2,3,4,6]",
           "y, kk, vv = Attention (x, k, v,, pk, pv)",
           lambda x, k, v, pk, pv: SDPA(x, torch.cat([pk, k], 2), torch.cat([pv, v], 2),
@@ -92,7 +92,7 @@ for name, attributes, offsets in [("lengths", "", None), ("lengths_causal", "is_
             mask = torch.zeros(4, 5).masked_fill(torch.arange(5) >= length, -torch.inf)
             if offsets is not None:
                 mask = mask + windowed(4, 5, right=0, first=length - 4)
-            # A query that sees no key gives 0.
+            # A query that sees no key results in 0.
             seen = (mask == 0).any(1, keepdim=True)
             scores = x[i] @ k[i].mT / 8**0.5 + mask.masked_fill(~seen, 0)
             outputs.append(torch.where(seen, torch.softmax(scores, -1) @ v[i], 0))
@@ -110,7 +110,7 @@ for name, attributes, options in [
 
 
 def rotated(x, cosines, sines, interleaved=False, turned=None):
-    """Pairs of the last dimension of [.., length, depth] turned by angles [length, pairs]."""
+    """Pairs in the last dimension of [.., length, depth], rotated by angles [length, pairs]."""
     turned = turned or x.shape[-1]
     x, rest = x[..., :turned], x[..., turned:]
     a, b = (x[..., ::2], x[..., 1::2]) if interleaved else x.chunk(2, -1)
@@ -186,7 +186,7 @@ for time in (0, 1):
          f"y = ReverseSequence <time_axis = {time}, batch_axis = {1 - time}> (x, n)",
          reversed_steps)
 
-# A sample of padding alone under a mask of the lowest float: its probabilities are equal.
+# A sample that is only padding, with a mask of the lowest float: its probabilities are equal.
 case("Attention_padded", "x[3,2,7,8] k[3,2,5,8] v[3,2,5,6]",
      "c = Constant <value = bool[3,1,1,5] {1,1,1,1,1, 1,1,0,0,0, 0,0,0,0,0}> ()\n"
      "low = Constant <value_float = -3.4028234663852886e38> ()\n"

@@ -1,10 +1,10 @@
-"""Rows of make_models.py: element by element, masks, products."""
+"""Rows of make_models.py: elementwise ops, masks, products."""
 import torch
 import torch.nn.functional as F
 
 from case import case
 
-# Element by element.
+# Elementwise ops.
 case("Relu", "x[3,2,17]", "y = Relu (x)", torch.relu)
 case("Tanh", "x[3,2,17]", "y = Tanh (x)", torch.tanh)
 case("Tanh_one", "x[1,3,17]", "y = Tanh (x)", torch.tanh)
@@ -91,7 +91,7 @@ case("Relu6", "x[3,17]", "l = Constant <value_float = 0.0> ()\n"
 case("Clip", "x[3,17]", "l = Constant <value_float = -0.5> ()\n"
      "h = Constant <value_float = 0.7> ()\n y = Clip (x, l, h)",
      lambda x: torch.clamp(x, -0.5, 0.7))
-# Elements that are at bounds which are data: their gradient goes to the elements.
+# Elements that equal computed bounds: the gradient goes to the elements.
 case("Clip_tie", "x[2,5]", "m = ReduceMax <keepdims = 0> (x)\n q = Mul (m, m)\n"
      "e = Constant <value_float = 0.125> ()\n f = Constant <value_float = 0.1875> ()\n"
      "l = Mul (q, e)\n h = Mul (q, f)\n y = Clip (x, l, h)",
@@ -110,7 +110,7 @@ for name, function in {
 }.items():
     case(f"Reduce{name}", "x[3,5,17]", f"y = Reduce{name} <axes = [1, 2], keepdims = 0> (x)",
          lambda x, f=function: f(x, (1, 2)))
-# All elements are the largest of their rows, or zero: gradients are shared, or 0.
+# All elements are the maximum of their row, or zero: gradients are shared, or 0.
 case("ReduceMax_ties", "x[3,17]", "z = Constant <value_float = 5.0> ()\n a = Max (x, z)\n"
      "b = ReduceMax <axes = [1]> (a)\n y = Add (b, x)",
      lambda x: torch.amax(torch.maximum(x, torch.tensor(5.0)), 1, True) + x)

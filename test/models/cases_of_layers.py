@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from case import case
 from cases_of_elements import numbers
 
-# Norms. BatchNormalization as at inference: in training it is another function.
+# Norms. BatchNormalization in inference form; the training form is another function.
 for name, x, axis, dims in [
     ("last", "2,3,17", -1, 1), ("two", "2,3,17", 1, 2), ("middle", "2,3,4,5", 2, 2),
 ]:
@@ -22,7 +22,7 @@ case("LayerNorm_no_bias", "x[1,7] g[7]", "y = LayerNormalization <epsilon = 0.00
 
 # Written out, as exporters and users do.
 def written_norm(name, tensors, body, function, axes="-1"):
-    """ROOT q stands for what makes r of it, the root of its mean and epsilon."""
+    """ROOT q stands for nodes that compute r, the square root of mean(q) + epsilon."""
     root = f"v = ReduceMean <axes = [{axes}]> (q)\n e = Add (v, eps)\n r = Sqrt (e)"
     case(name, tensors, numbers(eps=1e-5, one=1.0, two=2.0, power=-0.5)
          + body.replace("ROOT q", root), function)
@@ -61,7 +61,7 @@ for name, body in {
 }.items():
     written_norm(f"LayerNorm_{name}", "x[2,3,17] g[17] b[17]", body,
                  lambda x, g, b: F.layer_norm(x, g.shape, g, b))
-# PyTorch's biased variance, and the mean beside it.
+# PyTorch's biased variance, with the mean computed separately.
 written_norm("LayerNorm_variance", "x[2,3,17] g[17] b[17]", """
 a = Constant <value_ints = [-1]> ()
 n = Constant <value_float = 17.0> ()
@@ -141,7 +141,7 @@ pool("ceil", "MaxPool", "2,3,8,8", BY_THREE + ", ceil_mode = 1",
      lambda x: F.max_pool2d(x, 3, 2, 0, ceil_mode=True))
 pool("ceil_pads", "MaxPool", "2,3,8,9", BY_THREE + ", pads = [1, 1, 1, 1], ceil_mode = 1",
      lambda x: F.max_pool2d(x, 3, 2, 1, ceil_mode=True))
-# The window that the ceiling adds would begin in the pads, and does not count.
+# The additional window of ceil_mode would begin in the padding, and is dropped.
 pool("ceil_behind", "MaxPool", "2,3,7,7",
      "kernel_shape = [2, 2], strides = [3, 3], pads = [1, 1, 1, 1], ceil_mode = 1",
      lambda x: F.max_pool2d(x, 2, 3, 1, ceil_mode=True))
@@ -170,7 +170,7 @@ case("GlobalAveragePool_one", "x[1,1,5]", "y = GlobalAveragePool (x)",
 case("GlobalAveragePool_volumes", "x[2,17,2,3,5]", "y = GlobalAveragePool (x)",
      lambda x: x.mean((2, 3, 4), keepdim=True))
 
-# Reductions: axes as attribute, then as input.
+# Reductions, with axes as an attribute and as an input.
 for op, function in {"ReduceMean": torch.mean, "ReduceSum": torch.sum}.items():
     for name, axes, keep in [
         ("kept", [1], 1), ("last", [-1], 0), ("middle", [1, 2], 0), ("apart", [1, 3], 1),

@@ -1,10 +1,10 @@
-"""Rows of make_models.py: what moves elements, and how exporters write shapes."""
+"""Rows of make_models.py: ops that move elements, and shapes as exporters write them."""
 import torch
 import torch.nn.functional as F
 
 from case import case
 
-# What only moves elements.
+# Ops that only move elements.
 for axis in (1, 2, -1):
     name = str(axis).replace("-", "m")
     case(f"Concat_{name}", "x[2,3,2,5]", f"t = Tanh (x)\n y = Concat <axis = {axis}> (x, t, x)",
@@ -32,7 +32,7 @@ case("Split_last_smaller", "x[3,8]",
 case("Split_gate", "x[3,2,34]",
      "a, b = Split <axis = -1> (x)\n s = Sigmoid (b)\n y = Mul (a, s)",
      lambda x: F.glu(x, -1))
-# Queries, keys and values of four heads, out of one tensor.
+# Queries, keys and values of four heads, from one tensor.
 def heads(x, mask=None, value=None):
     q, k, v = [t.unflatten(2, (4, -1)).transpose(1, 2) for t in x.split(20, 2)]
     scores = q @ k.transpose(2, 3) * 0.5
@@ -49,13 +49,13 @@ QKV = ("n = Constant <value_ints = [20, 20, 20]> ()\n q0, k0, v0 = Split <axis =
        "half = Constant <value_float = 0.5> ()\n scores = Mul (p, half)\n")
 REST = ("a = Softmax (m)\n w = MatMul (a, v)\n o = Transpose <perm = [0, 2, 1, 3]> (w)\n"
         "e = Constant <value_ints = [0, 0, -1]> ()\n y = Reshape (o, e)")
-# As PyTorch's exporters write the mask: ones, their lower triangle, its zeros.
+# The mask as PyTorch's exporters write it: ones, their lower triangle, its zeros.
 CAUSAL = ("one = Constant <value_floats = [1.0]> ()\n tt = Constant <value_ints = [7, 7]> ()\n"
           "ones = Expand (one, tt)\n tri = Trilu <upper = 0> (ones)\n"
           "zero = Constant <value_float = 0.0> ()\n above = Equal (tri, zero)\n"
           "VALUE")
 case("Heads", "x[2,7,60]", QKV + REST.replace("(m)", "(scores)"), heads)
-# The text has no infinities.
+# The text syntax has no infinities.
 INFINITE = ("minus = Constant <value_float = -1.0> ()\n low = Div (minus, zero)\n")
 for name, value in [("inf", -torch.inf), ("1e9", -1e9), ("lowest", -3.4028235e38)]:
     low = INFINITE if name == "inf" else f"low = Constant <value_float = {value}> ()\n"
@@ -66,7 +66,7 @@ case("Heads_mask_added", "x[2,7,60]",
      QKV + CAUSAL.replace("VALUE", INFINITE) + "bias = Where (above, low, zero)\n"
      "m = Add (scores, bias)\n" + REST,
      lambda x: heads(x, torch.ones(7, 7).triu(1) == 1, -torch.inf))
-# A row with nothing left: the mean, as long as the mask is finite.
+# A fully masked row gives the mean if the mask is finite.
 case("Where_masked_row", "x[3,5]",
      "c = Constant <value = bool[3,1] {0, 1, 0}> ()\n"
      "low = Constant <value_float = -1e9> ()\n m = Where (c, low, x)\n y = Softmax (m)",
@@ -77,7 +77,7 @@ case("Where_both", "x[3,5] p[1,5]",
      "t = Tanh (x)\n y = Where (c, t, p)",
      lambda x, p: torch.where(torch.tensor(
          [[0, 1, 1, 0, 1], [1, 0, 0, 0, 1], [1, 1, 0, 1, 0]]) == 1, torch.tanh(x), p))
-# The root of a negative number stays where it is not chosen.
+# The square root of a negative number is in the branch that is not chosen.
 case("Where_nan", "x[3,5]",
      "c = Cast <to = 9> (input)\n z = Constant <value_float = 0.0> ()\n"
      "s = Mul (x, x)\n y = Where (c, s, z)", lambda x: x * x)
@@ -137,7 +137,7 @@ case("Reshape_twice", "x[2,3,4,5]",
 case("Squeeze_Unsqueeze", "x[2,1,5,1]",
      "a = Constant <value_ints = [1, 3]> ()\n s = Squeeze (x, a)\n"
      "b = Constant <value_ints = [1, -1]> ()\n u = Unsqueeze (s, b)\n y = Tanh (u)", torch.tanh)
-# What PyTorch's exporters write for x.reshape(x.shape[0], -1), and for a number.
+# What PyTorch's exporters write for x.reshape(x.shape[0], -1), and for a constant size.
 case("Reshape_by_shape", "x[2,3,4]",
      "s = Shape (x)\n o = Constant <value_int = 0> ()\n n = Gather (s, o)\n"
      "a = Constant <value_ints = [0]> ()\n u = Unsqueeze (n, a)\n"
@@ -145,7 +145,7 @@ case("Reshape_by_shape", "x[2,3,4]",
      "y = Reshape (x, t)", lambda x: x.flatten(1))
 case("Exported_number", "x[3,5] val_0[] p[5]", "h = Mul (x, val_0)\n y = Add (h, p)",
      lambda x, number, p: x * number.detach() + p)
-# Rows of tables: repeated, from the end, by computed indices, along another axis.
+# Rows of tables: repeated, negative indices, computed indices, along another axis.
 ROWS = torch.tensor([[0, -1, 3], [3, 1, 0]])
 INDICES = "i = Constant <value = int64[2,3] {0, -1, 3, 3, 1, 0}> ()\n"
 case("Gather_rows", "x[2,3,17] p[5,17]", INDICES + "e = Gather (p, i)\n y = Mul (e, x)",
@@ -173,7 +173,7 @@ case("Flatten_last", "x[3,2,5]", "y = Flatten <axis = -1> (x)", lambda x: x.flat
 case("Identity", "x[3,5]", "y = Identity (x)", lambda x: x)
 case("Dropout", "x[3,5]", "r = Constant <value_float = 0.3> ()\n y = Dropout (x, r)")
 
-# A cast of the model's rounds, whatever the precision: ties, overflow, subnormals.
+# A cast in the model rounds in every precision: ties, overflow, subnormals.
 EDGES = [2049, 2051, 65519, 65520, -1e6, 1e-8, 3e-8, 6.1e-5, 1.00048828125, 1.0004883, 0.1,
          1 / 3, 3e38, -0.0, 65504, 1.00390625]
 for name, kind in {"f16": 10, "bf16": 16}.items():
@@ -189,7 +189,7 @@ case("Cast_integers", "x[2,3]",
      "y = Identity (x)\n i = Cast <to = 7> (x)\n b = Cast <to = 9> (x)\n f = Cast <to = 1> (b)",
      outputs="y i:int64 b:bool f", values=[0.0, 0.5, -0.5, 1.9, -3.2, 70000.4])
 
-# Outputs that are no results, and parameters and values with several uses.
+# Outputs that are also used inside, and parameters and values with several uses.
 case("Output_several", "x[3,5]", "y = Tanh (x)\n z = Add (y, x)\n u = Identity (x)",
      lambda x: torch.tanh(x), outputs="y z u")
 case("Output_input", "x[3,5]", "y = Tanh (x)", torch.tanh, outputs="y input")

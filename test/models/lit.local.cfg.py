@@ -1,2 +1,2 @@
-# The models of goldens/ are no tests of lit.
+# The models of goldens/ are not lit tests.
 config.suffixes = []

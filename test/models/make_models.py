@@ -33,14 +33,14 @@ TYPES = {"float32": "float", "int64": "int64", "bool": "bool"}
 
 
 def parameter(name, shape, positive=False):
-    """Numbers that depend on the name alone, short to write, not exact in binary."""
+    """Numbers that depend only on the name, are short to write, and are not exact in binary."""
     random = np.random.default_rng(zlib.crc32(name.encode()))
     values = np.round(0.7 * random.standard_normal(shape), 3)
     return np.abs(values) + 0.5 if positive else values
 
 
 def fill(name, shape):
-    """Numbers in [-2, 2) that models_test.cpp makes likewise: SplitMix64 from FNV-1a."""
+    """Numbers in [-2, 2), the same as in models_test.cpp: SplitMix64 seeded by FNV-1a."""
     mask = 2**64 - 1
     state = 0xCBF29CE484222325
     for byte in name.encode():
@@ -68,7 +68,7 @@ def declare(kind, name, shape):
 
 
 class Model:
-    """A row of cases.py: its tensors, and itself as ONNX in text."""
+    """A row of cases.py: its tensors, and the model in ONNX's text syntax."""
 
     def __init__(self, case):
         self.case = case
@@ -111,9 +111,9 @@ class Model:
 
 
 def infer(text, data):
-    """What onnxruntime computes: (name, type, values) of each output."""
+    """The results of onnxruntime: (name, type, values) of each output."""
     model = onnx.parser.parse_model(text)
-    # The text declares initializers as inputs; onnxruntime would take them for such.
+    # The text declares initializers as inputs, which onnxruntime would require.
     del model.graph.input[1:]
     feeds = {"input": data.astype(np.float32)}
     try:
@@ -129,13 +129,13 @@ def infer(text, data):
 
 
 def numbers(values, digits=7):
-    """Seven digits, nine where all count. JSON has no infinity; 1e39 is one in f32."""
+    """Seven digits, or nine if values must be exact. JSON has no infinity; 1e39 is infinite in f32."""
     finite = np.nan_to_num(values.astype(np.float64), posinf=1e39, neginf=-1e39)
     return [float(f"{value:.{digits}g}") for value in finite.ravel()]
 
 
 def descend(model, targets):
-    """A few steps of plain descent in f64."""
+    """A few steps of plain gradient descent in f64."""
     data, targets = torch.tensor(model.data), torch.tensor(targets)
     weights = [torch.tensor(value) for value in model.parameters.values()]
     losses, norms = [], []
@@ -168,7 +168,7 @@ def make(case):
 
 
 def format_json(value, indent=""):
-    """JSON whose lists of numbers are wrapped lines."""
+    """Formats JSON, with lists of numbers as wrapped lines."""
     if isinstance(value, list):
         return wrap(json.dumps(value), indent)
     entries = (f'{indent} "{key}": {format_json(v, indent + " ")}' for key, v in value.items())

@@ -53,7 +53,7 @@ HERE = pathlib.Path(__file__).resolve().parent / "ort"
 STEPS = 20
 LOSSES = {"mse": artifacts.LossType.MSELoss, "ce": artifacts.LossType.CrossEntropyLoss,
           "bce": artifacts.LossType.BCEWithLogitsLoss, "l1": artifacts.LossType.L1Loss, None: None}
-# What the package calls what the loss compares with.
+# The package's names for the input that the loss compares with.
 TARGETS = {"mse": "target", "l1": "target", "bce": "target", "ce": "labels"}
 
 
@@ -100,7 +100,7 @@ class Block(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Its output is the loss, logits per token as a list, or logits of the whole text."""
+    """The output is the loss, the logits per token as a list, or the logits of the whole text."""
 
     def __init__(self, output, width=32, layers=2, vocabulary=24, length=8, heads=4, is_tied=False):
         super().__init__()
@@ -123,7 +123,7 @@ class Transformer(nn.Module):
 
 
 class Bag(nn.Module):
-    """Two tables, one of which is looked up several times: the mean of the rows."""
+    """Two tables; the rows of one are looked up several times and averaged."""
 
     def __init__(self):
         super().__init__()
@@ -168,7 +168,7 @@ CASES = {
     "mlp-uncorrected": case(Mlp, NUMBERS, "mse", lambda: onnxblock.optim.AdamW(bias_correction=False), 0.003, 17),
     "mlp-l1-clip": case(Mlp, NUMBERS, "l1", lambda: onnxblock.optim.SGD(clip_grad=CLIP(0.2)), 0.1, 17),
     "mlp-bce-frozen": case(Mlp, NUMBERS, "bce", ADAMW, 0.01, 17, dynamic=True, frozen=["first."], outputs=True),
-    # With an open batch, the gradient of average pooling crashes the package.
+    # With a dynamic batch, the gradient of average pooling crashes the package.
     "cnn-adamw": case(Cnn, IMAGES, "ce", ADAMW, 0.01, 17),
     "cnn-sgd": case(Cnn, IMAGES, "ce", SGD, 0.1, 14),
     "cnn-global": case(lambda: Cnn(True), IMAGES, "ce", ADAMW, 0.01, 17, dynamic=True),
@@ -187,7 +187,7 @@ BIG = {"big": case(Wide, NUMBERS, "ce", ADAMW, 0.001, 17)}
 
 @contextlib.contextmanager
 def quiet():
-    """The package writes its own log to stdout and stderr."""
+    """Silences the package, which writes its own log to stdout and stderr."""
     saved = [os.dup(1), os.dup(2)]
     with open(os.environ.get("ORT_LOG", os.devnull), "w") as nothing:
         os.dup2(nothing.fileno(), 1)
@@ -205,8 +205,8 @@ def is_integer(case, name):
 
 
 def make_data(case, model):
-    """Inputs of all batches; what the loss compares with is what a second model says, so that there is something
-    to learn. Few different numbers, which pack well."""
+    """Inputs of all batches. Targets are the outputs of a second model, so that there is something to learn.
+    Only few different numbers, which compress well."""
     random = np.random.default_rng(1)
     data = {}
     for name, (batch, *shape) in case.inputs.items():
@@ -233,7 +233,7 @@ def make_data(case, model):
 
 
 def batch_of(case, data, step):
-    """As the training model wants them; rows of the target may be more than those of the inputs."""
+    """Arrays in the form of the training model's inputs; the target may have more rows than the inputs."""
     names = [*case.inputs] + ([TARGETS[case.loss]] if case.loss else [])
     return [np.array_split(data[name], STEPS)[step] for name in names]
 
@@ -249,12 +249,12 @@ def export(case, model, data):
         dynamic_axes={name: {0: "batch"} for name in inputs} if case.dynamic else None)
     proto = onnx.load_from_string(file.getvalue())
     for node in proto.graph.node:
-        node.ClearField("doc_string") # Paths of this machine.
+        node.ClearField("doc_string") # Contains local paths.
     return proto
 
 
 def load(folder, scratch):
-    """generate_artifacts() leaves BatchNormalization three outputs in the eval model, which cannot be loaded so."""
+    """Repairs BatchNormalization: generate_artifacts() leaves it three outputs in the eval model, which then fails to load."""
     model = onnx.load(folder / "eval_model.onnx")
     for node in model.graph.node:
         if node.op_type == "BatchNormalization":
@@ -272,7 +272,7 @@ def loss_of(result):
 
 
 def momentums(path):
-    """By the package's own classes: its API does not tell them."""
+    """Uses internal classes of the package, because its API does not provide this."""
     group = Checkpoint.Checkpoint.GetRootAs(path.read_bytes()).OptimizerGroups(0)
     result = {}
     for i in range(group.OptimizerStatesLength()):
@@ -309,17 +309,17 @@ def train(case, folder, data, scratch):
             golden.update(momentums(folder / "checkpoint-step-5"))
     golden.update(loss=np.float32(losses), grad_norm=np.float32(norms), eval_loss=np.float32(evaluate()))
     for name, parameter in state.parameters:
-        golden[f"parameter/{name}"] = np.array(parameter.data) # Else a view of what lives no longer.
+        golden[f"parameter/{name}"] = np.array(parameter.data) # Copied, because the original is freed.
     return golden
 
 
 def make(name, case, folder):
-    _graph_utils._GRAPH_TOKEN = 0 # Names are numbered through; so each is as if it were the only one.
+    _graph_utils._GRAPH_TOKEN = 0 # Restarts the global numbering of names for each case.
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     torch.manual_seed(1)
     model = case.build().train()
-    if case.options.get("norms_in_eval_form"): # The package makes training form of it.
+    if case.options.get("norms_in_eval_form"): # The package converts them to the training form.
         for part in model.modules():
             if isinstance(part, nn.BatchNorm2d):
                 part.eval()
@@ -332,7 +332,7 @@ def make(name, case, folder):
     with quiet():
         proto = export(case, model, data)
         initializers = [tensor.name for tensor in proto.graph.initializer]
-        # Running statistics are float initializers, too, and no parameters.
+        # Running statistics are also float initializers, but not parameters.
         options = {"additional_output_names": ["output"]} if case.options.get("outputs") else {}
         artifacts.generate_artifacts(
             proto, requires_grad=[key for key in initializers if key in trained],
@@ -405,7 +405,7 @@ def make_external(folder):
 
 
 def list_nodes(folder, name):
-    """What an importer meets."""
+    """Statistics of what an importer has to handle."""
     for file in ("training_model", "eval_model", "optimizer_model"):
         model = onnx.load(folder / name / f"{file}.onnx")
         graph = model.graph

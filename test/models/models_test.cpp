@@ -1,7 +1,7 @@
 //===- models_test.cpp - Small models against onnxruntime and PyTorch -----===//
 //
-// Every model of goldens/, in every precision: its outputs, and losses and
-// gradient norms of its training. make_models.py says what they are.
+// Tests every model of goldens/ in every precision: its outputs, and the losses
+// and gradient norms of its training. make_models.py describes them.
 //
 //===----------------------------------------------------------------------===//
 
@@ -22,11 +22,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// Largest error of an output, over its largest element, and of losses and
-/// gradient norms, over the largest of all steps. Four times what is measured:
-/// errors in f32 are those of another order of summation; bf16 rounds by 2^-9
-/// and f16 by 2^-12, a few times in a row, and differences of like numbers
-/// enlarge it.
+/// Maximum error of an output, relative to its largest element, and of losses
+/// and gradient norms, relative to the largest of all steps. The limits are
+/// four times the measured errors. Errors in f32 come from another order of
+/// summation; bf16 rounds by 2^-9 and f16 by 2^-12, several times in a row, and
+/// subtracting similar numbers amplifies that.
 struct Tolerance {
   const char *precision;
   double output, training;
@@ -38,8 +38,8 @@ void PrintTo(const Tolerance &tolerance, std::ostream *os) {
 constexpr Tolerance kTolerances[] = {
     {"fp32", 2e-6, 2e-6}, {"bf16", 3e-2, 4e-2}, {"fp16", 1e-2, 8e-3}};
 
-/// Files of each model, by name: GROUP/NAME.onnxtxt, beside which NAME.json has
-/// the numbers.
+/// The file of each model, by name: GROUP/NAME.onnxtxt; NAME.json in the same
+/// folder has the numbers.
 const std::map<std::string, std::filesystem::path> &models() {
   static const auto all = [] {
     std::map<std::string, std::filesystem::path> found;
@@ -59,7 +59,7 @@ std::vector<std::string> names() {
   return result;
 }
 
-/// The numbers in [-2, 2) that make_models.py makes likewise.
+/// Numbers in [-2, 2), the same as in make_models.py.
 Values fill(const std::string &name, size_t count) {
   uint64_t seed = 0xcbf29ce484222325; // FNV-1a.
   for (unsigned char byte : name)
@@ -79,10 +79,12 @@ size_t inputSize(const mpc_program_t *program, const char *entry, size_t i) {
                          std::multiplies<>());
 }
 
-/// What errors are measured by. Zeros come with the errors of what cancels.
+/// The scale of errors, with a minimum because values that cancel to zero have
+/// errors.
 double scaleOf(const Values &values) { return std::max(1e-3, largest(values)); }
 
-/// The worst element: its error over `scale`, 0 for equal ones, infinities too.
+/// The largest error relative to `scale`; equal elements, including infinities,
+/// have error 0.
 double worst(const Values &found, const Values &wanted, double scale) {
   EXPECT_EQ(found.size(), wanted.size());
   double result = 0;
@@ -127,7 +129,7 @@ TEST_P(Models, DoWhatOthersDo) {
     ASSERT_EQ(outputs.count(output), 1u);
     Values wanted = json.get<Values>();
     double error = worst(outputs[output], wanted, scaleOf(wanted));
-    // Inputs that are listed are there for results that must be exact.
+    // Models with listed inputs must have exact results.
     EXPECT_LE(error, model.contains("input") ? 0 : tolerance.output);
     outputError = std::max(outputError, error);
   }

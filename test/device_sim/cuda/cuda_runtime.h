@@ -1,6 +1,7 @@
-// CUDA as C++ for the host simulator: what a .cu file finds when this folder
-// comes before a toolkit's. As much of CUDA as our kernels use; a new function
-// goes here, with the meaning that NVIDIA's guide gives it.
+// CUDA in C++ for the host simulator: the header that a .cu file includes if
+// this folder precedes a toolkit's. It has only the parts of CUDA that our
+// kernels use; add further functions here, with the semantics of NVIDIA's
+// guide.
 //
 // `__shared__` works for plain arrays (static: never poisoned, not counted);
 // MPC_SHARED is better checked, so kernels use that.
@@ -37,7 +38,8 @@
 #define MPC_DYNAMIC_SHARED(type, name) \
   type* name = static_cast<type*>(mpc_sim_dynamic_shared(__FILE__, __LINE__))
 
-// ---- Types. Aligned as on the device, so that UBSan sees a bad access.
+// ---- Types. Aligned as on the device, so that UBSan detects misaligned
+// accesses.
 
 using uint3 = mpc_sim_index_t;
 struct dim3 {
@@ -66,7 +68,7 @@ struct alignas(16) double2 {
   double x, y;
 };
 
-// ---- Where a thread is.
+// ---- The position of a thread.
 
 #define threadIdx (mpc_sim_position.thread)
 #define blockIdx (mpc_sim_position.block)
@@ -74,7 +76,7 @@ struct alignas(16) double2 {
 #define gridDim (mpc_sim_position.grid_size)
 constexpr int warpSize = 32;
 
-// ---- Synchronisation. The last two parameters are where the call stands.
+// ---- Synchronisation. The last two parameters are the site of the call.
 
 #define MPC_SIM_SITE \
   const char *file = __builtin_FILE(), int line = __builtin_LINE()
@@ -85,7 +87,7 @@ inline void __syncwarp(unsigned mask = ~0u, MPC_SIM_SITE) {
   mpc_sim_warp_barrier(mask, file, line);
 }
 
-// Blocks and threads see each other's writes at once.
+// Blocks and threads see each other's writes immediately.
 inline void __threadfence() {}
 inline void __threadfence_block() {}
 

@@ -1,4 +1,4 @@
-// What each function that device code calls returns.
+// The results of the functions that device code calls.
 
 #include "test/device_sim/abi.h"
 
@@ -62,7 +62,7 @@ Shuffled shuffle(uint32_t mode, uint32_t lane, uint32_t clamp) {
   return result;
 }
 
-// The clamp operand that CUDA makes of a width.
+// The clamp operand that CUDA computes from a width.
 uint32_t clamp_of(uint32_t mode, uint32_t width) {
   return (32 - width) << 8 | (mode == MPC_SIM_SHUFFLE_UP ? 0 : 31);
 }
@@ -76,8 +76,9 @@ TEST(Shuffle, FollowsPtxInEverySegment) {
                      " lane " + std::to_string(lane));
         const Shuffled is = shuffle(mode, lane, clamp_of(mode, width));
         for (uint32_t self = 0; self < 32; ++self) {
-          // CUDA's words: a segment of `width` lanes is a warp of its own; who
-          // would read outside keeps its value. xor may read lower segments.
+          // As in CUDA's guide: a segment of `width` lanes acts as a separate
+          // warp; a lane that would read outside keeps its value. xor may read
+          // lower segments.
           const int segment = static_cast<int>(self / width * width);
           const int end = segment + static_cast<int>(width);
           int from = static_cast<int>(self);
@@ -106,7 +107,7 @@ TEST(Shuffle, Moves64Bits) {
   for (uint64_t i = 0; i < 32; ++i) EXPECT_EQ(out[i], (i ^ 1) << 40 | 7);
 }
 
-// A fast lane must not change what a slow one reads.
+// A fast lane must not change values that a slow lane still has to read.
 TEST(Shuffle, ManyInARowInEveryOrder) {
   std::vector<uint32_t> out(96);
   ASSERT_EQ(run_in_all_orders({{"out", out}},

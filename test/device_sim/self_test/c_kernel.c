@@ -1,4 +1,5 @@
-// Stands for generated code: plain C, each operation with its number as site.
+// Imitates generated code: plain C, with the number of each operation as its
+// site.
 
 #include <string.h>
 

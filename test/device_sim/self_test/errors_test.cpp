@@ -1,4 +1,4 @@
-// Each misuse is an error that says where, and the next launch works.
+// Each misuse is an error that names its site, and the next launch works.
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr unsigned kAll = 0xffffffffu;
 
-// Lines are those of this file, so tests name them by where they stand.
+// Sites are lines of this file.
 std::string here(int line) { return "errors_test.cpp:" + std::to_string(line); }
 
 class Errors : public testing::Test {
@@ -238,7 +238,7 @@ TEST_F(Errors, WhatDeviceCodeEndsItself) {
 }
 
 #ifdef __x86_64__
-// More frames than any stack has.
+// More frames than fit on any stack.
 __attribute__((noinline)) int descend(volatile int* levels, int more) {
   volatile char frame[512];
   frame[0] = 1;

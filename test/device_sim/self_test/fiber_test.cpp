@@ -1,4 +1,4 @@
-// The switch itself. Compiled twice: for both ways of switching.
+// Switching fibers. Compiled twice, for both implementations.
 
 #include "test/device_sim/fiber.h"
 

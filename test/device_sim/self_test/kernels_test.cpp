@@ -1,4 +1,4 @@
-// The sample kernels compute what they should, in every order of threads.
+// The sample kernels compute correct results in every order of threads.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ extern "C" void mpc_test_row_sums(const float* in, float* out, int n);
 namespace mpc::device_sim {
 namespace {
 
-// Quarters, so that sums of a few thousand are exact in any order.
+// Multiples of 1/4, so that sums of a few thousand are exact in any order.
 std::vector<float> quarters(size_t count) {
   std::vector<float> values(count);
   for (size_t i = 0; i < count; ++i)
@@ -54,7 +54,7 @@ TEST(Kernels, TransposeOfOddSizes) {
 TEST(Kernels, SumOfColumnsInTwoSteps) {
   constexpr int kRows = 131, kColumns = 77, kParts = 5;
   std::vector<float> in(kRows * kColumns);
-  // Not exact: the order of the sum is in the bits.
+  // Not exact: the result depends on the order of the sum.
   for (size_t i = 0; i < in.size(); ++i)
     in[i] = 1.0f / static_cast<float>(i % 997 + 1);
   std::vector<float> partial(kParts * kColumns), out(kColumns);
@@ -123,7 +123,7 @@ TEST(Kernels, PlainSharedArray) {
     ASSERT_EQ(out[i], in[i / 128 * 128 + 127 - i % 128]);
 }
 
-// What a code generator makes: C functions without tables for exceptions.
+// Code like that of a generator: C functions without exception tables.
 TEST(Kernels, RowSumsInC) {
   constexpr int kRows = 5, kColumns = 77;
   const std::vector<float> in = quarters(kRows * kColumns);

@@ -1,4 +1,4 @@
-// What a launch may not exceed, and shared memory beyond its end.
+// Limits of a launch, and accesses beyond the end of shared memory.
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// What the orders show: races within a block, in a warp, and between blocks;
-// and what they leave in the buffers.
+// Different orders reveal races within a block, in a warp, and between blocks;
+// and the contents of the buffers afterwards.
 
 #include <cuda_runtime.h>
 #include <gtest/gtest.h>

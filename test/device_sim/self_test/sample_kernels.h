@@ -1,5 +1,6 @@
-// Kernels that show and test the simulator; sample_kernels.cu compiles with
-// nvcc too. Each function launches and returns the error of the launch.
+// Kernels that demonstrate and test the simulator; sample_kernels.cu also
+// compiles with nvcc. Each function launches a kernel and returns the error of
+// the launch.
 
 #ifndef MPC_TEST_DEVICE_SIM_SELF_TEST_SAMPLE_KERNELS_H_
 #define MPC_TEST_DEVICE_SIM_SELF_TEST_SAMPLE_KERNELS_H_

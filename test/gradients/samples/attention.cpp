@@ -14,7 +14,8 @@ struct Heads {
 
 } // namespace
 
-/// Bools or floats, of as many dimensions as there are or fewer, and columns.
+/// A mask of bools or floats, with all dimensions or fewer, and all columns or
+/// fewer.
 static std::string drawMask(Sketch &s, const Heads &h, bool isBool) {
   Shape shape = {h.batch, h.heads, h.rows, h.past + h.keys};
   shape.erase(shape.begin(), shape.begin() + s.from(0, 2));
@@ -22,7 +23,7 @@ static std::string drawMask(Sketch &s, const Heads &h, bool isBool) {
     if (s.oneIn(3))
       shape[i] = 1;
   if (s.opset >= 24 && shape.back() > 2 && s.oneIn(2))
-    --shape.back(); // What is missing is not seen.
+    --shape.back(); // Missing columns are masked.
   if (!isBool)
     return s.parameter("m", shape, {-2, 2});
   Shape values = s.list(countOf(shape), 0, 2);
@@ -80,7 +81,7 @@ static void drawAttention(Sketch &s) {
     s.attribute("scale", s.real(0.3, 2));
   if (s.turn())
     s.attribute("softcap", s.real(0.5, 3));
-  // Scores that are hidden are infinite before the softmax.
+  // Masked scores are infinite before the softmax.
   int stage = s.turn({-1, 3, 0, 1, -1, 2});
   if (stage == 2 && hides)
     stage = -1;
@@ -92,7 +93,7 @@ static void drawAttention(Sketch &s) {
     s.use("y" + std::to_string(i));
 }
 
-/// Joined heads and parted ones, halves and pairs, all of it or a part.
+/// Heads merged or separate, halves or pairs, all of the vector or a part.
 static void drawRotary(Sketch &s) {
   int64_t batch = s.from(1, 2), heads = s.from(1, 3), length = s.from(1, 4);
   int64_t depth = 2 * s.from(1, 3) + (s.number % 4 == 3);

@@ -8,7 +8,8 @@ namespace mpc::test {
 // Sequences
 //===----------------------------------------------------------------------===//
 
-/// Tensors of one shape but for dimension `axis`, if that is not negative.
+/// Tensors of the same shape, except for dimension `axis` if it is not
+/// negative.
 static std::vector<std::string> elements(Sketch &s, Shape shape, int64_t axis) {
   std::vector<std::string> result;
   int64_t count = s.from(1, 3);
@@ -34,7 +35,7 @@ static std::string at(Sketch &s, const std::string &sequence, int64_t place) {
   return s.let("SequenceAt (" + sequence + ", " + s.scalar(place) + ")");
 }
 
-/// All that a sequence has.
+/// Uses all elements of a sequence.
 static void useAll(Sketch &s, const std::string &sequence, int64_t count) {
   for (int64_t i = 0; i < count; ++i) {
     std::string element = at(s, sequence, i);
@@ -121,7 +122,7 @@ static std::string typed(const Shape &shape, const std::string &name) {
   return "float" + (extents.empty() ? "" : "[" + extents + "]") + " " + name;
 }
 
-/// Known conditions, and those that are data.
+/// Conditions that are constants or data.
 static void drawIf(Sketch &s) {
   Shape shape = s.shape(0, 4, 40);
   std::string a = s.parameter("a", shape), b = s.parameter("b", shape);
@@ -137,7 +138,7 @@ static void drawIf(Sketch &s) {
           typed(shape, "q") + ") { q = Sub (a, b) }>");
 }
 
-/// A state, and what each trip leaves.
+/// A loop with a carried state and scan outputs.
 static void drawLoop(Sketch &s) {
   Shape shape = s.shape(0, 3, 20);
   std::string a = s.parameter("a", shape), b = s.parameter("b", shape);

@@ -4,7 +4,7 @@
 
 namespace mpc::test {
 
-/// Two operands, each of which may broadcast, or one twice.
+/// Two operands, either of which may broadcast, or the same operand twice.
 static void drawBinary(Sketch &s, Range range) {
   Shape whole = s.shape(0, 5);
   Shape left = s.oneIn(3) ? whole : s.broadcasting(whole);
@@ -30,13 +30,14 @@ static void drawPow(Sketch &s) {
     std::string x = s.parameter("x", shape, {0.5, 2});
     Shape by = s.broadcasting(whole);
     std::string e = s.parameter("e", by, {-2, 2});
-    // An initializer of one number is one of the op, not a parameter.
+    // An initializer with one number is an attribute of the op, not a
+    // parameter.
     if (countOf(by) == 1)
       e = s.let("Mul (" + e + ", " + s.scalar(1.5) + ")");
     s.apply({x, e});
     return;
   }
-  // Whole powers of negative numbers, too.
+  // Also integer powers of negative numbers.
   bool isWhole = s.turn();
   Range range = isWhole && s.turn() ? Range{-2, -0.3} : Range{0.3, 2};
   std::string x = s.parameter("x", whole, range);
@@ -90,7 +91,7 @@ static void drawVariadic(Sketch &s) {
   s.apply(inputs);
 }
 
-/// Bounds that are numbers of the op, and ones that are computed.
+/// Constant and computed bounds.
 static void drawClip(Sketch &s) {
   Shape shape = s.shape(0, 5);
   int bounds = s.turn({3, 1, 2, 0});
@@ -121,7 +122,7 @@ static void drawSwiGlu(Sketch &s) {
 
 static void drawCast(Sketch &s) {
   std::string x = s.parameter("x", s.shape(0, 5), {-2, 2}, {-1, 0, 1});
-  // Through integers nothing flows, but their values count.
+  // No gradient flows through integers, but their values matter.
   int through = s.turn({0, 7, 6, 9});
   std::string from = x;
   if (through)
@@ -136,7 +137,7 @@ static void drawCastLike(Sketch &s) {
   s.apply({x, s.scalar(1.0)});
 }
 
-/// What is constant between its steps, as a factor.
+/// Step functions, as factors.
 static void drawSteps(Sketch &s) {
   Range range =
       s.turn<Range>({{-2.4, 2.4}, {2.1, 2.4}, {-0.4, -0.1}, {30, 40}});

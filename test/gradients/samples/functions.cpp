@@ -1,7 +1,7 @@
-//===- functions.cpp - Samples of functions of one number -----------------===//
+//===- functions.cpp - Samples of unary functions -------------------------===//
 //
-// Also where naive formulas break: at 30 and at 10000 sigmoids are 0 or 1, and
-// what is like Relu is 0 or the number itself.
+// Includes inputs for which naive formulas fail: at 30 and at 10000 sigmoids
+// are 0 or 1, and functions like Relu are 0 or the input itself.
 //
 //===----------------------------------------------------------------------===//
 
@@ -11,7 +11,7 @@ namespace mpc::test {
 
 namespace {
 
-/// A number of the op, and between what it is drawn.
+/// An attribute of the op, and the range from which it is drawn.
 struct Number {
   const char *name;
   Range range;
@@ -19,11 +19,11 @@ struct Number {
 
 struct Function {
   const char *op;
-  /// Two of three samples are in the first, where the function is curved.
+  /// Two of three samples use the first range, where the function is curved.
   std::vector<Range> ranges;
   Values kinks = {};
   std::vector<Number> numbers = {};
-  /// Where there are numbers: kinks by them, or their standard values.
+  /// For ops with attributes: the kinks for given values, or for the defaults.
   std::function<Values(const Values &)> kinksOf = nullptr;
   Values standard = {};
 };
@@ -48,7 +48,7 @@ static void drawFunction(Sketch &s, const Function &function) {
   }
   if (function.kinksOf)
     kinks = function.kinksOf(numbers);
-  // The loss must not be so large that its digits hide what is looked for.
+  // The loss must not be so large that its rounding hides the differences.
   Shape shape = isPlain ? s.shape(0, 5) : s.shape(0, 3, 12);
   s.apply({s.parameter("x", shape, range, kinks)});
 }

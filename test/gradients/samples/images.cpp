@@ -1,4 +1,4 @@
-//===- images.cpp - Samples of ops that look between pixels ---------------===//
+//===- images.cpp - Samples of resampling ops and DFT ---------------------===//
 
 #include "test/gradients/samples/samples.h"
 
@@ -29,7 +29,7 @@ static void drawResize(Sketch &s) {
   for (int64_t axis : axes) {
     int64_t extent = shape[axis < 0 ? axis + rank : axis];
     bool changes = hasAxes || (s.oneIn(2) && changed++ < 2);
-    // One scale for all must leave something of each.
+    // A common scale must not make any extent 0.
     int64_t least = *policy ? (extent + 1) / 2 : 1;
     sizes.push_back(
         changes ? s.from(least, least + std::min<int64_t>(extent, 9)) : extent);
@@ -65,7 +65,7 @@ static void drawResize(Sketch &s) {
   s.apply({x, roi, areSizes ? "" : by, areSizes ? by : ""});
 }
 
-/// Places that are pixels or half way between two, where samples bend.
+/// Positions at pixels or halfway between two, where interpolation has kinks.
 static Values kinksOf(const Shape &image, bool alignCorners) {
   Values kinks;
   for (int64_t extent : image)
@@ -138,7 +138,7 @@ static void drawAffineGrid(Sketch &s) {
   s.apply({t, s.ints(size)});
 }
 
-/// Whole or cut or filled up, of real and complex numbers, there and back.
+/// The whole signal, truncated or padded; real or complex; forward or inverse.
 static void drawDft(Sketch &s) {
   Shape shape = s.shape(1, 3, 30);
   auto rank = int64_t(shape.size()) + 1;

@@ -1,4 +1,4 @@
-//===- indices.cpp - Samples of ops that go by index or by order ----------===//
+//===- indices.cpp - Samples of indexing and sorting ops ------------------===//
 
 #include "test/gradients/samples/samples.h"
 
@@ -9,7 +9,7 @@ static int64_t fromFront(int64_t axis, const Shape &shape) {
   return axis < 0 ? axis + int64_t(shape.size()) : axis;
 }
 
-/// A shape that lies within `shape` but for `axis`.
+/// A shape whose extents do not exceed those of `shape`, except for `axis`.
 static Shape within(Sketch &s, const Shape &shape, int64_t axis) {
   Shape result;
   for (int64_t extent : shape)
@@ -28,7 +28,7 @@ static void drawGatherElements(Sketch &s) {
   s.apply({x, s.indices(places, by)});
 }
 
-/// `count` tuples that name places in dimensions `batch` and those after it.
+/// `count` index tuples for dimensions `batch` and later.
 static Shape tuplesOf(Sketch &s, const Shape &shape, int64_t batch,
                       int64_t length, int64_t count) {
   Shape places;
@@ -54,8 +54,8 @@ static void drawGatherND(Sketch &s) {
   s.apply({x, s.indices(places, by)});
 }
 
-/// What the op does where several updates meet, and updates; those of a product
-/// are zero here and there.
+/// The reduction for updates of the same element, and the updates. Some updates
+/// of a product are zero.
 static std::string updatesOf(Sketch &s, const Shape &shape) {
   const char *reduction = s.turn({"none", "add", "mul", "max", "min"});
   if (std::string(reduction) != "none" || s.oneIn(2))
@@ -91,7 +91,7 @@ static void drawScatterND(Sketch &s) {
   s.apply({x, s.indices(places, by), updates});
 }
 
-/// The off and the on value are computed.
+/// Computed off and on values.
 static void drawOneHot(Sketch &s) {
   Shape by = s.shape(0, 3, 20);
   int64_t depth = s.from(1, 6);

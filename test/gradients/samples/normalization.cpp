@@ -6,8 +6,8 @@
 
 namespace mpc::test {
 
-/// The standard of 1e-5 only where many numbers are normalized: the fewer they
-/// are, the more a function of them bends where they happen to be alike.
+/// Uses the default of 1e-5 only if many numbers are normalized: with few
+/// numbers, the function is strongly curved if they happen to be similar.
 static void drawEpsilon(Sketch &s, int64_t count) {
   if (count < 8 || s.oneIn(2))
     s.attribute("epsilon", s.turn({0.1, 0.01, 0.5}));
@@ -48,7 +48,7 @@ static void drawBatchNorm(Sketch &s) {
   s.apply({x, scale, bias, mean, s.parameter("v", {channels}, {1, 1})});
 }
 
-/// Normalizes each channel, or groups of them.
+/// Normalizes single channels or groups of channels.
 static void drawInstanceNorm(Sketch &s) {
   Shape shape = s.shape(1, 3, 12);
   bool hasGroups = s.op == "GroupNormalization";
@@ -86,7 +86,7 @@ static void drawLpNorm(Sketch &s) {
                        {0})});
 }
 
-/// Deviations that are not near 0, where they have a kink.
+/// Standard deviations that are not near 0, where they have a kink.
 static void drawMeanVariance(Sketch &s) {
   bool hasAxes = s.turn();
   Shape shape = s.list(hasAxes ? s.from(2, 5) : 4, 2, 3), axes;
@@ -121,7 +121,7 @@ static void drawDropout(Sketch &s) {
   s.apply({x, ratio, form == 2 ? s.tensor("bool", {1}, {}) : ""});
 }
 
-/// Labels of which some are ignored, whether they are classes or not.
+/// Some labels are ignored; these may be valid classes or not.
 static void drawLoss(Sketch &s) {
   Shape spatial = s.shape(0, 2, 6), scores = {s.from(1, 6), s.from(2, 7)};
   Shape shape = {scores[0]};

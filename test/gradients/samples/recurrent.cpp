@@ -13,7 +13,7 @@ struct Extents {
 
 } // namespace
 
-/// Any of the activations, of each direction and gate.
+/// Any of the activations, for each direction and gate.
 static void drawActivations(Sketch &s, int64_t count) {
   static const char *const known[] = {"Sigmoid",    "Tanh",     "Relu",
                                       "Softsign",   "Softplus", "LeakyRelu",
@@ -46,7 +46,7 @@ static Extents drawExtents(Sketch &s, int64_t perDirection) {
   return e;
 }
 
-/// A first state.
+/// An initial state.
 static std::string state(Sketch &s, const char *name, const Extents &e) {
   return s.parameter(name, e.isBatchFirst
                                ? Shape{e.batch, e.directions, e.hidden}

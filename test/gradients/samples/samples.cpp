@@ -1,4 +1,4 @@
-//===- samples.cpp - Which ops have samples, and which have none ----------===//
+//===- samples.cpp - Ops with and without samples -------------------------===//
 
 #include "test/gradients/samples/samples.h"
 

@@ -1,8 +1,8 @@
 //===- samples.h - Random samples of every op that has gradients --*- C++
 //-*-===//
 //
-// For each op a function that sketches a sample of it: any number of them, each
-// with other shapes and attributes.
+// Each op has a function that generates any number of samples, with different
+// shapes and attributes.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_TEST_GRADIENTS_SAMPLES_SAMPLES_H
@@ -16,14 +16,14 @@ namespace mpc::test {
 
 struct SampledOp {
   std::string op;
-  /// Parameters of samples, all of which must matter in one of them.
+  /// Parameters of samples, each of which must affect the loss in some sample.
   std::string inputs;
   std::function<void(Sketch &)> draw;
 
   Sample sample(int number) const;
 };
 
-/// By families.
+/// Samples by op family.
 std::vector<SampledOp> elementwiseSamples();
 std::vector<SampledOp> functionSamples();
 std::vector<SampledOp> shapeSamples();

@@ -1,7 +1,7 @@
-//===- samples_test.cpp - Samples of every op against differences ---------===//
+//===- samples_test.cpp - Samples of ops against differences --------------===//
 //
-// MPC_GRADIENT_SAMPLES says how many there are of each op: two unless it is
-// set, which are the tenth and the twentieth.
+// MPC_GRADIENT_SAMPLES is the number of samples of each op. By default there
+// are two: the tenth and the twentieth.
 //
 //===----------------------------------------------------------------------===//
 
@@ -23,10 +23,10 @@
 
 namespace mpc::test {
 
-/// So many let every op take all values of its attributes.
+/// With this many samples, every op takes all values of its attributes.
 constexpr int kEnough = 20;
 
-/// Which samples to take.
+/// The numbers of the samples to test.
 static std::vector<int> sampleNumbers() {
   const char *given = std::getenv("MPC_GRADIENT_SAMPLES");
   int count = given ? std::max(std::atoi(given), 1) : 2;
@@ -43,13 +43,14 @@ static std::set<std::string> wordsOf(const std::string &text) {
 
 class SampleTest : public testing::TestWithParam<size_t> {
 protected:
-  /// Compares one sample; takes off `untouched` what matters in it.
+  /// Compares one sample; removes from `untouched` the parameters that affect
+  /// it.
   double compare(const Sample &sample, std::set<std::string> &untouched);
 
-  int flat = 0; ///< Samples in which nothing matters.
+  int flat = 0; ///< Samples whose loss depends on no parameter.
 };
 
-// A sample may well not depend on a parameter.
+// A single sample need not depend on every parameter.
 double SampleTest::compare(const Sample &sample,
                            std::set<std::string> &untouched) {
   Model model = sample.model();
@@ -100,9 +101,8 @@ INSTANTIATE_TEST_SUITE_P(Ops, SampleTest,
                            return sampledOps()[info.param].op;
                          });
 
-// A new op must be sampled, or have no gradient. Those of ONNX Runtime become
-// ops that are sampled under another name; test/onnx/microsoft_ops.py compares
-// them.
+// Every op must have samples or no gradient. The ops of ONNX Runtime become ops
+// that are sampled under another name; test/onnx/microsoft_ops.py tests them.
 TEST(Samples, AreOfAllOps) {
   std::set<std::string> imported;
   forEachOp([&](llvm::StringRef, const OpRow &row) {
@@ -121,7 +121,7 @@ TEST(Samples, AreOfAllOps) {
     EXPECT_TRUE(imported.count(op)) << op << " is not imported";
 }
 
-// What fails once can be looked at again.
+// Samples are reproducible, so that failures can be investigated.
 TEST(Samples, AreTheSameAgain) {
   for (const SampledOp &op : sampledOps())
     EXPECT_EQ(textOf(op.sample(3).model()), textOf(op.sample(3).model()));

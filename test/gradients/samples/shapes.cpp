@@ -13,7 +13,7 @@ static void drawFlatten(Sketch &s) {
   s.apply({s.parameter("x", shape)});
 }
 
-/// Neighbours joined, ones inserted; some extents copied or left open.
+/// Adjacent dimensions merged, ones inserted; some extents 0 (copied) or -1.
 static void drawReshape(Sketch &s) {
   Shape shape = s.shape(0, 5), wanted = shape;
   std::string x = s.parameter("x", shape);
@@ -61,7 +61,7 @@ static void drawTranspose(Sketch &s) {
   s.apply({x});
 }
 
-/// The shape asked for may itself have ones, and fewer dimensions.
+/// The requested shape may contain ones and have fewer dimensions.
 static void drawExpand(Sketch &s) {
   Shape whole = s.shape(0, 5), wanted = s.broadcasting(whole);
   std::string x = s.parameter("x", s.broadcasting(whole));
@@ -84,7 +84,7 @@ static void drawGather(Sketch &s) {
   s.apply({x, s.indices(places, by)});
 }
 
-/// Boxes and steps, forwards and backwards, with ends beyond the tensor.
+/// Ranges with steps, forward and backward, with ends beyond the tensor.
 static void drawSlice(Sketch &s) {
   Shape shape = s.shape(1, 5), starts, ends, steps;
   auto rank = int64_t(shape.size());
@@ -96,7 +96,7 @@ static void drawSlice(Sketch &s) {
     int64_t extent = shape[axis < 0 ? axis + rank : axis];
     int64_t first = s.from(0, extent - 1), last = s.from(first, extent - 1);
     int64_t step = hasSteps ? s.from(1, 3) : 1;
-    if (hasSteps && s.oneIn(2)) { // From the last one to the one before first.
+    if (hasSteps && s.oneIn(2)) { // Backward.
       starts.push_back(s.oneIn(3) ? last - extent : last);
       ends.push_back(first - 1 - (first == 0 ? extent + s.from(0, 2) : 0));
       steps.push_back(-step);
@@ -127,7 +127,7 @@ static Shape partsOf(Sketch &s, int64_t whole, int64_t most) {
 
 static void useProducts(Sketch &s, size_t count) {
   for (size_t i = 0; i < count; ++i)
-    if (count == 1 || i != 1) // One that nobody looks at.
+    if (count == 1 || i != 1) // One part is not used.
       s.use(s.let("Mul (y" + std::to_string(i) + ", y" + std::to_string(i) +
                   ")"));
 }
@@ -183,7 +183,7 @@ static void drawPad(Sketch &s) {
   }
   for (int64_t axis : axes) {
     int64_t extent = shape[axis < 0 ? axis + rank : axis];
-    // Reflected is what lies within the image; negative pads cut.
+    // Reflection is limited by the image; negative pads crop.
     int64_t most = isConstant || *mode == 'e' ? 3 : extent - 1;
     before.push_back(s.from(-std::min<int64_t>((extent - 1) / 2, 1),
                             std::min<int64_t>(most, 3)));

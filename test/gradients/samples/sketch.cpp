@@ -52,8 +52,8 @@ double Sketch::real(double low, double high) {
 }
 
 size_t Sketch::nextTurn(size_t count) {
-  // A round of samples sees each value once; where it begins is by chance, so
-  // that the rounds of several calls meet in all ways.
+  // A round of samples takes each value once, starting from a random one, so
+  // that the values of several calls are combined in all ways.
   uint64_t round = uint64_t(number) / count, call = turns++;
   double chance = Random(seedOf(op, 0) + (call << 32) + round).next();
   size_t begin = round == 0 ? 0 : size_t(chance * double(count));
@@ -219,8 +219,8 @@ std::string Sketch::apply(const std::vector<std::string> &inputs, int outputs) {
   return results[0];
 }
 
-/// The loss is a sum of all elements of what is used, each times its own
-/// cosine, so that nothing here has to know shapes.
+/// The loss is the sum of all elements of the used values, each times a
+/// different cosine, so that no shapes are needed here.
 Sample Sketch::finish() {
   if (used.empty())
     use("y0");

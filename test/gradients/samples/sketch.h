@@ -25,8 +25,8 @@ struct Range {
   double low = -1, high = 1;
 };
 
-/// A sample on the way: draws numbers, the same on every machine, and writes
-/// the nodes that they make.
+/// A sample under construction: draws random numbers, which are the same on
+/// every machine, and writes nodes.
 class Sketch {
 public:
   /// Sample `number` of `op`.
@@ -34,34 +34,35 @@ public:
 
   const std::string op;
   const int number;
-  /// Any that has the op; what a sample looks like may depend on it.
+  /// Any opset that has the op; samples may depend on it.
   int opset;
 
   //===--------------------------------------------------------------------===//
   // Draws
   //===--------------------------------------------------------------------===//
 
-  /// From `low` to `high`, both included.
+  /// An integer from `low` to `high`, inclusive.
   int64_t from(int64_t low, int64_t high);
   bool oneIn(int64_t count) { return from(1, count) == 1; }
-  /// With three decimals.
+  /// A number with three decimals.
   double real(double low, double high);
-  /// Less by chance: as many samples in a row see all values, from the first
-  /// one on.
+  /// One of the values, in turn: consecutive samples, as many as there are
+  /// values, take all of them, starting with the first.
   template <typename T> T turn(std::initializer_list<T> values) {
     return values.begin()[nextTurn(values.size())];
   }
   /// A flag of the op, off in the first sample.
   bool turn() { return turn({false, true}); }
 
-  /// Extents from 1 to 7, now and then one of 17 or 33; `most` elements.
+  /// Extents from 1 to 7, occasionally 17 or 33; at most `most` elements.
   Shape shape(int64_t lowRank, int64_t highRank, int64_t most = 120);
-  /// A shape that broadcasts to `to`: some extents 1, some first ones missing.
+  /// A shape that broadcasts to `to`: some extents are 1, some leading ones
+  /// missing.
   Shape broadcasting(const Shape &to);
-  /// From the front or the end.
+  /// An axis, counted from the front or the end.
   int64_t axis(const Shape &shape) { return axisOf(shape.size()); }
   int64_t axisOf(int64_t rank) { return from(-rank, rank - 1); }
-  /// `count` of them, all different.
+  /// `count` different axes.
   Shape axes(int64_t rank, int64_t count);
   Shape permutation(int64_t count);
   /// `count` numbers of `from(low, high)`.
@@ -71,7 +72,7 @@ public:
   // Text
   //===--------------------------------------------------------------------===//
 
-  /// A parameter, whose values stay off `kinks`.
+  /// A parameter whose values are not near `kinks`.
   std::string parameter(const std::string &name, const Shape &shape,
                         Range range = {}, const Values &kinks = {});
   /// Names of constants.
@@ -80,17 +81,17 @@ public:
   std::string ints(const Shape &values);
   std::string tensor(const char *type, const Shape &values, const Shape &shape);
   std::string floats(const Values &values, const Shape &shape);
-  /// The input of the model that holds integers.
+  /// The integer input of the model.
   std::string labels(const Shape &values, const Shape &shape);
-  /// One or the other.
+  /// A constant or the integer input.
   std::string indices(const Shape &values, const Shape &shape);
 
-  /// The name of what an expression computes.
+  /// Adds a node for an expression; returns the name of its result.
   std::string let(const std::string &expression);
-  /// A node that has `names` as its outputs.
+  /// Adds a node, including the names of its outputs.
   void write(const std::string &node) { nodes += node + "\n "; }
 
-  /// An attribute of the next apply().
+  /// Adds an attribute for the next apply().
   template <typename T> void attribute(const char *name, const T &value) {
     std::string text;
     if constexpr (std::is_arithmetic_v<T>)
@@ -104,9 +105,9 @@ public:
   }
   void attribute(const char *name, const std::vector<std::string> &values);
 
-  /// The op itself, of inputs that may be missing (""); returns the name of its
-  /// first output, which the loss sees unless use() names others. Others are
-  /// y1, y2 and so on.
+  /// Applies the op to inputs, which may be missing (""). Returns the name of
+  /// the first output, which the loss depends on unless use() names others.
+  /// Further outputs are y1, y2 and so on.
   std::string apply(const std::vector<std::string> &inputs, int outputs = 1);
   void use(const std::string &name) { used.push_back(name); }
 

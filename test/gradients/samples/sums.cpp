@@ -8,7 +8,7 @@ namespace mpc::test {
 // Reductions
 //===----------------------------------------------------------------------===//
 
-/// Some axes, all or none of them.
+/// Some axes, all axes or no axis.
 static void reduce(Sketch &s, const std::string &x, int64_t rank) {
   bool areInput = s.op == "ReduceSum" || s.opset >= 18;
   Shape axes = s.axes(rank, s.from(rank > 0, rank));
@@ -30,7 +30,7 @@ static void drawReduce(Sketch &s, Range range, const Values &kinks = {}) {
   reduce(s, s.parameter("x", shape, range, kinks), int64_t(shape.size()));
 }
 
-/// Factors of which some are zero, too.
+/// Some factors may be zero.
 static void drawReduceProd(Sketch &s) {
   Shape shape = s.shape(0, 5, 60);
   std::string x = s.parameter("x", shape, {-1.5, 1.5});
@@ -51,7 +51,7 @@ static void drawReduceLogSumExp(Sketch &s) {
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Now and then longer than a vector.
+/// Occasionally longer than a vector.
 static int64_t extent(Sketch &s) {
   return s.oneIn(8) ? s.oneIn(2) ? 17 : 33 : s.from(1, 7);
 }

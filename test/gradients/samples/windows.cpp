@@ -8,7 +8,7 @@ namespace mpc::test {
 
 namespace {
 
-/// A window in one to three dimensions that fits on an image.
+/// A window in one to three dimensions that fits into an image.
 struct Window {
   Shape kernel, strides, dilations, pads, image;
 
@@ -20,8 +20,8 @@ struct Window {
 
 } // namespace
 
-/// With images smaller than the window where pads make up for it, if
-/// `maySpill`. Attributes that say what is the standard are left out sometimes.
+/// If `maySpill`, images may be smaller than the window, with enough padding.
+/// Attributes with default values are sometimes left out.
 static Window drawWindow(Sketch &s, bool maySpill, bool hasDilations = true) {
   Window window;
   auto rank = size_t(s.turn({2, 1, 2, 3}));
@@ -71,7 +71,7 @@ static void drawConv(Sketch &s) {
   s.apply({x, w, s.turn({true, false}) ? s.parameter("b", {outputs}) : ""});
 }
 
-/// Pads, paddings of the result or its shape.
+/// Pads, output padding or output shape.
 static void drawConvTranspose(Sketch &s) {
   int64_t group = s.turn<int64_t>({1, 2, 1, 3}), depth = s.from(1, 2);
   int64_t inputs = group * s.from(1, 2);
@@ -141,7 +141,7 @@ static void drawMaxPool(Sketch &s) {
       {s.parameter("x", imageOf({s.from(1, 2), s.from(1, 3)}, window.image))},
       wantsIndices ? 2 : 1);
   s.use("y0");
-  if (wantsIndices) // They have no gradient, but their values count.
+  if (wantsIndices) // They have no gradient, but their values matter.
     s.use(s.let("Mul (y0, " + s.let("Cast <to = 1> (y1)") + ")"));
 }
 
@@ -157,7 +157,7 @@ static void drawAveragePool(Sketch &s) {
       {s.parameter("x", imageOf({s.from(1, 2), s.from(1, 3)}, window.image))});
 }
 
-/// Norms have a kink where all is zero, and bend the more the nearer that is.
+/// Norms have a kink at zero, and are strongly curved near it.
 static void drawLpPool(Sketch &s) {
   Window window =
       drawWindow(s, /*maySpill=*/false, /*hasDilations=*/s.opset >= 18);

@@ -23,12 +23,12 @@ torch.set_default_dtype(torch.float64)
 
 
 def weights(count):
-    """Different numbers, exact in binary, of both signs and never 0."""
+    """Distinct numbers of both signs, exact in binary and never 0."""
     return [(1 + i * 7 % 5) / 4 * (-1 if i % 3 == 1 else 1) for i in range(count)]
 
 
 def numbers(values):
-    """JSON has no infinity and no NaN."""
+    """Writes infinity and NaN, which JSON does not have, as strings."""
     return [v if math.isfinite(v) else str(v) for v in map(float, np.asarray(values).ravel())]
 
 

@@ -1,4 +1,4 @@
-"""What a row of make_special_points.py is."""
+"""The type of the rows of make_special_points.py."""
 import dataclasses
 import typing
 
@@ -14,10 +14,10 @@ class Row:
     opset: int = 23
     # Initializers that are not trained.
     constants: dict = dataclasses.field(default_factory=dict)
-    # Not by the op Gradient: it refuses ops that are others at inference, and it
-    # differentiates what is written, before mpc recognizes better forms.
+    # Not tested with the op Gradient, which rejects ops with a different inference
+    # form and differentiates the nodes as written, before mpc recognizes better forms.
     trained_only: bool = False
-    # Where mpc has another gradient than PyTorch on purpose: the gradients by input, and why.
+    # If mpc's gradient differs from PyTorch's on purpose: the gradients by input, and why.
     wanted: typing.Optional[dict] = None
     reason: str = ""
 
@@ -44,7 +44,7 @@ def ints(name, values, kind="int64"):
 
 
 def floats(**values):
-    """Constants without dimensions."""
+    """Scalar constants."""
     return "".join(f"{name} = Constant <value = float {{{float(v)}}}> ()\n" for name, v in values.items())
 
 

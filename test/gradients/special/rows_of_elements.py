@@ -1,4 +1,4 @@
-"""Rows of make_special_points.py: element by element, and functions of one number."""
+"""Rows of make_special_points.py: elementwise ops and unary functions."""
 import torch
 import torch.nn.functional as F
 
@@ -76,14 +76,14 @@ row("Min_self", {"x": [0, 1, -1]}, "z = Min (x, x)", lambda x: torch.minimum(x, 
 row("Max_three", {"x": [0, 1, 2], "y": [0, 1, 1], "w": [0, 0, 2]}, "z = Max (x, y, w)",
     lambda x, y, w: torch.maximum(torch.maximum(x, y), w))
 row("Max_broadcast", {"x": [[0, 1], [1, 2]], "y": [1, 1]}, "z = Max (x, y)", torch.maximum)
-# PyTorch's exporters write clamp so.
+# clamp as PyTorch's exporters write it.
 row("Max_clamp", {"x": [0, -0.0, 1, -1, 2]}, floats(b=0) + "z = Max (x, b)", lambda x: torch.clamp(x, min=0))
 row("Min_clamp", {"x": [0, 1, -1, 2]}, floats(b=1) + "z = Min (x, b)", lambda x: torch.clamp(x, max=1))
 row("Max_vector", {"x": [0, 1, -1, 2]}, "b = Constant <value_floats = [0.0, 0.0, 0.0, 3.0]> ()\n z = Max (x, b)",
     lambda x: torch.maximum(x, torch.tensor([0, 0, 0, 3.0])))
 
 
-# Functions of one number.
+# Unary functions.
 def function(op, compute, points=None, what="", attributes="", opset=23):
     row(op + what, {"x": BOTH if points is None else points}, f"z = {op} {attributes} (x)", compute, opset=opset)
 
@@ -97,7 +97,7 @@ for op, compute in {"Atan": torch.atan, "Asinh": torch.asinh, "Erf": torch.erf, 
                     "Tanh": torch.tanh, "Sigmoid": torch.sigmoid, "Relu": torch.relu, "LeakyRelu": F.leaky_relu,
                     "Elu": F.elu, "Selu": F.selu, "Softplus": F.softplus}.items():
     function(op, compute, [-INF, INF], "_infinite")
-# Flat: beside something that is not, or nothing would be trained.
+# Flat functions, together with something that is not flat; otherwise nothing would be trained.
 for op, compute in {"Sign": torch.sign, "Floor": torch.floor, "Ceil": torch.ceil, "Round": torch.round}.items():
     row(op, {"x": BOTH}, f"f = {op} (x)\n z = Add (f, x)", lambda x, f=compute: f(x) + x)
 function("Softsign", F.softsign, [-1e30, 1e30], "_wide")
@@ -105,7 +105,7 @@ function("Exp", torch.exp, [-INF, -1e4, -1, -0.0, 0, 1, 80])
 function("Exp", torch.exp, [INF], "_infinite")
 function("Log", torch.log, [1, 2, 1e-30, 1e30])
 function("Log", torch.log, [0, -0.0, INF], "_infinite")
-# As PyTorch's older exporter writes it.
+# LogSigmoid as PyTorch's older exporter writes it.
 row("Log_sigmoid", {"x": [-1e4, -200, -100, -88, -1, -0.0, 0, 1, 100, 1e4]}, "s = Sigmoid (x)\n z = Log (s)",
     F.logsigmoid, trained_only=True)
 function("Tan", torch.tan, [-1, -0.0, 0, 1, 3])

@@ -4,7 +4,7 @@ import torch.nn.functional as F
 
 from row import INF, NAN, floats, ints, numbers, row
 
-# Pooling: the first of equals, in every window.
+# Pooling: the first of equal elements, in every window.
 FLAT = [[[[1, 1, 2, 2], [1, 1, 2, 2], [0, -0.0, 0, 0], [-1, -1, -1, -1]]]]
 row("MaxPool_ties", {"x": FLAT}, "z = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)",
     lambda x: F.max_pool2d(x, 2))
@@ -27,7 +27,7 @@ for p in (1, 2, 3, 4):
     row(f"GlobalLpPool_zeros{p}", {"x": [[[0, 0], [3, 4], [0, 1]]]}, f"z = GlobalLpPool <p = {p}> (x)",
         lambda x, p=p: torch.linalg.vector_norm(x, p, 2, keepdim=True))
 
-# Resampling: halves that round, and what lies at the border.
+# Resampling: rounding of halves, and positions at the border.
 for mode, torchs in (("nearest", "nearest"), ("linear", "bilinear"), ("cubic", "bicubic")):
     for scale in (2, 0.5, 1.5):
         attributes = f'mode = "{mode}"'
@@ -132,7 +132,7 @@ row("Attention_softcap", HEADS, "z = Attention <softcap = 1.0> (q, k, v)",
 
 
 def recurrent(op, gates, module):
-    """All states and sums are 0 at first: where relu has its kink."""
+    """All states and sums are initially 0, where relu has its kink."""
     shapes = {"w": (1, gates, 2), "r": (1, gates, 1), "b": (1, 2 * gates)}
     inputs = {"x": [[[0, 0]], [[1, -1]]]}
     for name, shape in shapes.items():
@@ -161,7 +161,7 @@ for op, gates, module, attributes in (
     inputs, compute = recurrent(kind, gates, module)
     row(op, inputs, f"z = {kind} <{attributes}> (x, w, r, b)", compute)
 
-# What nodes hold and sequences carry.
+# Control flow and sequences.
 row("If", {"x": [0, 1, -0.0]}, "c = Constant <value = bool {1}> ()\n"
     "z = If (c) <then_branch = t () => (float[3] y) { y = Abs (x) }, else_branch = e () => (float[3] y) { y = Neg (x) }>",
     torch.abs)
@@ -173,7 +173,7 @@ row("If_otherSide", {"x": [0, 0, 1], "v": [1, 2, 3]}, BY_SUM +
 row("If_firstSide", {"x": [0, 0, -1], "v": [1, 2, 3]}, BY_SUM +
     "z = If (c) <then_branch = t () => (float[3] y) { y = Mul (x, v) }, "
     "else_branch = e () => (float[3] y) { r = Sqrt (x) l = Sqrt (r) y = Div (l, v) }>", torch.mul)
-# A graph in a graph, and a value of the outer one as a result.
+# A nested subgraph, and a value of the outer graph as a result.
 row("If_nested", {"x": [0, 0, 1]}, BY_SUM +
     "z = If (c) <then_branch = t () => (float[3] y) { y = Sqrt (x) }, else_branch = e () => (float[3] y) { "
     "y = If (c) <then_branch = u () => (float[3] w) { w = Log (x) }, "

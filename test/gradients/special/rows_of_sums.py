@@ -1,4 +1,4 @@
-"""Rows of make_special_points.py: reductions, order, and elements by index."""
+"""Rows of make_special_points.py: reductions, sorting, and elements by index."""
 import torch
 import torch.nn.functional as F
 
@@ -43,19 +43,19 @@ row("com.microsoft.ReduceAllL2_zeros", {"x": [0, 0], "y": [[0]]}, "z = com.micro
 row("ReduceL2_ofDifference", {"x": [[1, 2], [3, 4]], "y": [[1, 2], [3, 3]]},
     AXIS + "d = Sub (x, y)\n z = ReduceL2 <keepdims = 0> (d, a)",
     lambda x, y: torch.linalg.vector_norm(x - y, dim=1))
-# Cosine similarity as it is exported: products over norms with a least one.
+# Cosine similarity as exported: products divided by norms with a minimum.
 row("ReduceL2_cosine", {"x": [[0, 0], [3, 4], [1, 0]], "y": [[1, 2], [0, 0], [1, 0]]},
     AXIS + floats(e=1e-8) + "p = Mul (x, y)\n s = ReduceSum <keepdims = 0> (p, a)\n"
     "m = ReduceL2 <keepdims = 0> (x, a)\n n = ReduceL2 <keepdims = 0> (y, a)\n"
     "m0 = Max (m, e)\n n0 = Max (n, e)\n q = Mul (m0, n0)\n z = Div (s, q)",
     lambda x, y: (x * y).sum(1) / (torch.linalg.vector_norm(x, dim=1).clamp(min=1e-8)
                                    * torch.linalg.vector_norm(y, dim=1).clamp(min=1e-8)))
-# F.normalize as it is exported.
+# F.normalize as exported.
 row("ReduceL2_normalize", {"x": [[0, 0], [3, 4], [1, 0]]},
     AXIS + floats(e=1) + "m = ReduceL2 <keepdims = 1> (x, a)\n n = Clip (m, e)\n z = Div (x, n)",
     lambda x: x / torch.linalg.vector_norm(x, dim=1, keepdim=True).clamp_min(1))
 
-# Order.
+# Sorting.
 row("TopK_ties", {"x": [[1, 1, 0, 1], [2, 3, 3, 2], [0, -0.0, 0, 0]]}, ints("k", [2]) + "z, i = TopK (x, k)",
     lambda x: torch.gather(x, 1, torch.argsort(x, dim=1, descending=True, stable=True)[:, :2]))
 row("TopK_smallest", {"x": [[1, 1, 0, 1], [2, 3, 3, 2], [0, -0.0, 0, 0]]},
@@ -98,7 +98,7 @@ for kind, torchs in (("add", "sum"), ("max", "amax"), ("min", "amin"), ("mul", "
         ints("i", [[0], [1], [0], [-2]]) + f'z = ScatterND <reduction = "{kind}"> (x, i, u)',
         lambda x, u, r=torchs: x.scatter_reduce(0, torch.tensor([0, 1, 0, 2]), u, r))
 
-# Where elements go, once, several times or not at all.
+# Elements that are used once, several times or not at all.
 row("Expand", {"x": [[1], [2]]}, ints("s", [2, 3]) + "z = Expand (x, s)", lambda x: x.expand(2, 3))
 row("Slice_backward", {"x": numbers(3, 4)}, ints("b", [-1]) + ints("e", [-9]) + ints("a", [1]) + ints("t", [-2])
     + "z = Slice (x, b, e, a, t)", lambda x: x.flip(1)[:, ::2])

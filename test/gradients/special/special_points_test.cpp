@@ -1,9 +1,9 @@
 //===- special_points_test.cpp - Gradients at kinks, ties and zeros -------===//
 //
-// What goldens/special_points.json holds: the gradients that PyTorch gives
-// where functions have none, or several. make_special_points.py says what they
-// are. Each row is taken twice: by the op Gradient of ONNX in f32, where
-// infinities and NaN can be seen, and by a step of training in f64.
+// Tests the rows of goldens/special_points.json: PyTorch's gradients at points
+// where functions have no gradient or several (see make_special_points.py).
+// Each row is tested twice: with the op Gradient of ONNX in f32, where
+// infinities and NaN can be observed, and with a training step in f64.
 //
 //===----------------------------------------------------------------------===//
 
@@ -33,7 +33,7 @@ const Json &rows() {
   return all;
 }
 
-/// Numbers, with those that JSON lacks in words.
+/// Parses numbers; infinities and NaN, which JSON does not have, are strings.
 Values valuesOf(const Json &json) {
   Values values;
   for (const Json &number : json)
@@ -61,8 +61,8 @@ bool isFinite(const Json &row) {
   return result;
 }
 
-/// Names of rows that can be taken so: weights are finite, and the op Gradient
-/// is not for ops that are others in training.
+/// Names of rows that can be tested by training (weights must be finite), or
+/// with the op Gradient (not for ops with a different training form).
 std::vector<std::string> names(bool ofTrained) {
   std::vector<std::string> result;
   for (const auto &[name, row] : rows().items())
@@ -78,7 +78,8 @@ std::string declare(const std::string &name, const Shape &shape) {
   return text + (shape.empty() ? " " : "] ") + name;
 }
 
-/// An initializer. Infinities, which the text lacks, are zeros.
+/// An initializer. Infinities, which the text syntax does not have, become
+/// zeros.
 std::string initializer(const std::string &name, const Json &tensor) {
   std::ostringstream text;
   text << declare(name, tensor["shape"]) << " = {";
@@ -90,8 +91,8 @@ std::string initializer(const std::string &name, const Json &tensor) {
   return text.str() + "}";
 }
 
-/// A model that computes sum(z * weights), of parameters; or of inputs, with
-/// their gradients as its outputs.
+/// A model that computes sum(z * weights) from parameters; or from inputs, with
+/// their gradients as outputs.
 std::string textOf(const Json &row, bool trains) {
   std::ostringstream text;
   text << "<ir_version: 10, opset_import: [\"\" : " << row["opset"]
@@ -163,7 +164,7 @@ void compare(const Values &found, const Json &row, const std::string &name,
 class SpecialPoints : public testing::TestWithParam<std::string> {};
 class TrainedSpecialPoints : public SpecialPoints {};
 
-// In f32 errors are those of a few roundings.
+// In f32 there are errors of a few roundings.
 TEST_P(SpecialPoints, HaveGradientsOfPyTorch) {
   const Json &row = rows()[GetParam()];
   ProgramPtr program = compileRow(row, /*trains=*/false);
@@ -176,7 +177,8 @@ TEST_P(SpecialPoints, HaveGradientsOfPyTorch) {
     compare(outputs[name + "_gradient"], row, name, 5e-6);
 }
 
-// The squares in the formulas of these slopes do not fit f32, the slopes do.
+// The squares in the formulas of these gradients overflow f32, but the
+// gradients do not.
 TEST(LargePoints, HaveSlopes) {
   for (const char *op : {"Asinh", "Acosh"}) {
     Json row = rows()["Acosh"];
@@ -214,7 +216,8 @@ TEST_P(TrainedSpecialPoints, HaveGradientsOfPyTorch) {
     Values found = session.read(name);
     for (size_t i = 0; i < found.size(); ++i)
       found[i] = values[i] - found[i];
-    // What is subtracted again has an error of the weight's last digits.
+    // The gradient is a difference of weights, with the rounding error of a
+    // weight.
     compare(found, row, name, 1e-7 + 1e-15 * largest(values));
   }
 }
@@ -229,7 +232,8 @@ INSTANTIATE_TEST_SUITE_P(All, SpecialPoints,
 INSTANTIATE_TEST_SUITE_P(All, TrainedSpecialPoints,
                          testing::ValuesIn(names(/*ofTrained=*/true)), nameOf);
 
-// Where a gradient is not PyTorch's on purpose, users can read why.
+// For gradients that differ from PyTorch's on purpose, the list of ops says
+// why.
 TEST(SpecialPointsTable, HasItsExceptionsInTheListOfOps) {
   std::ifstream file(MPC_OPS);
   std::string list(std::istreambuf_iterator<char>(file), {});
@@ -243,7 +247,7 @@ TEST(SpecialPointsTable, HasItsExceptionsInTheListOfOps) {
   }
 }
 
-// A new op must have a row, or a reason to have none.
+// Every op must have a row or a reason to have none.
 TEST(SpecialPointsTable, HasAllOps) {
   std::set<std::string> imported, known;
   forEachOp([&](llvm::StringRef, const OpRow &row) {

@@ -8,7 +8,7 @@
 
 namespace mpc::test {
 
-/// Those of ONNX Runtime, but for the ones that have rows.
+/// The ops of ONNX Runtime, except those that have rows.
 static void addMicrosoftOps(std::vector<UnsampledOp> &ops) {
   static const std::set<std::string> names = [] {
     std::set<std::string> all;
@@ -28,7 +28,7 @@ const std::vector<UnsampledOp> &opsWithoutSpecialPoints() {
                            *const moves = "moves elements",
                            *const isBody = "computes what its graph does";
   static const std::vector<UnsampledOp> ops = [] {
-    // What has no gradients has no samples.
+    // Ops without gradients have no samples.
     std::vector<UnsampledOp> result = unsampledOps();
     for (const char *op :
          {"Add", "Sub", "Neg", "Sum", "Mean", "ReduceSum", "GlobalAveragePool",

@@ -6,7 +6,7 @@
 
 namespace mpc::test {
 
-/// Ops that have no gradients, or the same everywhere.
+/// Ops that have no gradients or no special points.
 const std::vector<UnsampledOp> &opsWithoutSpecialPoints();
 
 } // namespace mpc::test

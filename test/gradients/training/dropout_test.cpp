@@ -1,4 +1,4 @@
-//===- dropout_test.cpp - Masks of dropout against their generators -------===//
+//===- dropout_test.cpp - Masks of dropout --------------------------------===//
 
 #include "test/gradients/harness.h"
 
@@ -53,8 +53,8 @@ TEST(Dropout, ReferenceIsSplitMix) {
   EXPECT_EQ(mix(0x9E3779B97F4A7C15), 0x6e789e6aa1b965f4u);
 }
 
-/// One step on d = dropout(a) with loss sum(d * ones): the gradient is the
-/// mask times its scale. With more ops, the loss is the sum over them.
+/// Runs one step on d = dropout(a) with loss sum(d * ones): the gradient is the
+/// mask times its scale. With several ops, the loss is the sum over them.
 struct MaskMaker {
   MaskMaker(const std::string &ratio, int64_t count, int numOps = 1)
       : count(count), numOps(numOps) {
@@ -109,7 +109,7 @@ struct MaskMaker {
   ProgramPtr program;
 };
 
-/// Fails unless `found` of `n` events is what probability `p` gives, up to five
+/// Fails unless `found` of `n` events agrees with probability `p` up to five
 /// standard deviations.
 void expectFrequency(double found, int64_t n, double p) {
   EXPECT_NEAR(found / n, p, 5 * std::sqrt(p * (1 - p) / n));
@@ -138,15 +138,15 @@ TEST(Dropout, TakesTheBitsOfPhilox) {
       }
 }
 
-// The first word of seed 0, 0x41d5d1cb, seen from both sides: 24 bits of it.
+// Brackets the first word of seed 0, 0x41d5d1cb, of which 24 bits are used.
 TEST(Dropout, GivesTheKnownAnswer) {
   EXPECT_GT(MaskMaker("0.25716885924339294", 3).make(0, 0)[0], 0);
   EXPECT_EQ(MaskMaker("0.25716888904571533", 3).make(0, 0)[0], 0);
 }
 
 // n r of n elements are dropped, and masks of different steps, seeds and ops
-// agree as often as independent ones do. Seeds next to each other, far apart,
-// and equal in 32 bits: with a sum as key (0, op 1) would be (1, op 0).
+// agree as often as independent ones. Seeds are adjacent, far apart, or equal
+// in 32 bits: if the key were a sum, (0, op 1) would equal (1, op 0).
 TEST(Dropout, StreamsAreIndependent) {
   const int64_t n = 20000;
   const double ratio = 0.25;

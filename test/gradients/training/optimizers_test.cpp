@@ -28,7 +28,7 @@ CompileOptions optimizerOptions(const nlohmann::json &options) {
   return result;
 }
 
-/// Five updates in f64 and in f32; PyTorch's were made in f64.
+/// Five updates in f64 and in f32; PyTorch's are in f64.
 void followGolden(const nlohmann::json &golden, const char *precision,
                   double tolerance) {
   SCOPED_TRACE(golden["name"].get<std::string>() + " " + precision);

@@ -12,7 +12,7 @@
 namespace mpc::test {
 namespace {
 
-/// One of the digits models, and images that never change.
+/// One of the digits models, with fixed images.
 struct Digits {
   Digits(const std::string &name, const std::string &precision) {
     CompileOptions options;
@@ -89,7 +89,8 @@ INSTANTIATE_TEST_SUITE_P(Digits, Repeat,
                                   std::get<1>(info.param);
                          });
 
-/// The scaler in plain lines, with the settings of every compiled program.
+/// A simple implementation of the scaler, with the settings of compiled
+/// programs.
 struct Scaler {
   float scale;
   int32_t streak;
@@ -104,9 +105,10 @@ struct Scaler {
   }
 };
 
-// The compiled step through every pattern of overflows of length 16, which are
-// the windows of a sequence with that period. Now and then it is put close to
-// growing, at the ends of the range and inside.
+// Runs the compiled step through every pattern of overflows of length 16, which
+// are the windows of a sequence with period 2^16 - 1. From time to time the
+// scale is set to the ends of the range or inside, with a streak that is about
+// to end.
 TEST(LossScale, FollowsEveryPatternOfOverflows) {
   Folder folder;
   CompileOptions options;
@@ -119,7 +121,8 @@ TEST(LossScale, FollowsEveryPatternOfOverflows) {
   session.write("w", Values(6, 0x1p-6));
   // Gradients of 2^-16 stay finite under a scale of 2^24.
   const std::vector<Values> small = {Values(12, 0x1p-10), Values(8, 0.0)};
-  // One of 1e6 / 4 exceeds f16 by itself; the loss of 1e12 is finite.
+  // A gradient of 1e6 / 4 overflows f16 even without a scale; the loss of 1e12
+  // is finite.
   const std::vector<Values> huge = {Values(12, 0x1p-10), Values(8, 1e6)};
   const Scaler starts[] = {{1, 1999},       {65536, 1990}, {0x1p24f, 1998},
                            {0x1p23f, 1995}, {2, 0},        {3.5f, 1997},
@@ -136,7 +139,7 @@ TEST(LossScale, FollowsEveryPatternOfOverflows) {
       session.write("loss_scale", {expected.scale});
       session.write("loss_scale_streak", {double(expected.streak)});
     }
-    // The pattern that is missing, 16 overflows, stands at the end.
+    // The missing pattern, 16 overflows, is at the end.
     bool finite = i < period + 16 ? shifter & 1 : false;
     uint32_t bit = shifter ^ shifter >> 2 ^ shifter >> 3 ^ shifter >> 5;
     shifter = shifter >> 1 | (bit & 1) << 15;

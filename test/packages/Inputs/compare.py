@@ -1,4 +1,4 @@
-"""compare.py LOG EXPECTED FIRST: the steps from FIRST on in a log of `mpc train --json` are those expected, bit by bit."""
+"""compare.py LOG EXPECTED FIRST: checks that the steps from FIRST on in a log of `mpc train --json` equal those expected, bit by bit."""
 import json
 import sys
 

@@ -1,6 +1,6 @@
 //===- compile_test.cpp - The compiler as a library -----------------------===//
 //
-// It returns what it made or why it did not, prints nothing and names no flag.
+// It returns a result or an error, prints nothing, and mentions no flag.
 //
 //===----------------------------------------------------------------------===//
 

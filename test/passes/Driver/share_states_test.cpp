@@ -1,4 +1,4 @@
-//===- share_states_test.cpp - Devices that keep the same states ----------===//
+//===- share_states_test.cpp - Devices that share states ------------------===//
 
 #include "passes/Driver/ShareStates.h"
 
@@ -78,7 +78,7 @@ TEST_F(ShareStates, LeavesOneDeviceAlone) {
   EXPECT_EQ(statesOf(*module), before);
 }
 
-// The compiler counts the constants that it makes, on each device from 0.
+// The compiler numbers the constants that it makes, for each device from 0.
 TEST_F(ShareStates, TellsConstantsApart) {
   auto cpu = parse(R"(
     train.state @constant.0 constant : tensor<2xf32> = dense<[1.0, 2.0]> : tensor<2xf32>
@@ -112,8 +112,8 @@ const char *const kNarrow = R"(
   }
 )";
 
-// What is rounded on one device and not on another is a copy there, which the
-// runtime makes.
+// A state that is rounded on one device but not on another becomes a working
+// copy there, which the runtime makes.
 TEST_F(ShareStates, CopiesFrozenWeights) {
   for (bool narrowFirst : {false, true}) {
     auto wide = parse(kWide), narrow = parse(kNarrow);

@@ -40,7 +40,7 @@ TEST(Options, SayWhatTheyAre) {
   }
 }
 
-// A value that the package does not hold cannot be compared or refused.
+// A value that the package does not record cannot be compared or rejected.
 TEST(Options, AreRememberedWhereThatMatters) {
   for (const OptionRow &row : optionRows())
     if (row.resume != Resume::Silent || row.exported != Export::Plain) {
@@ -84,7 +84,7 @@ TEST(Options, HoldInTheirDefaults) {
   EXPECT_EQ(checkGiven(CompileOptions()), "");
 }
 
-// The library says it of values that no command line has checked.
+// The library reports invalid values that no command line has checked.
 TEST(Options, AreCheckedInTheLibrary) {
   CompileOptions options;
   options.ema = 1;
@@ -135,7 +135,7 @@ TEST(Options, OfFormulasHaveTheDefaultsOfTheOptimizer) {
   EXPECT_EQ(lamb.beta1, 0.9);
   EXPECT_EQ(lamb.beta2, 0.5);
   EXPECT_EQ(lamb.epsilon, 1e-6);
-  EXPECT_EQ(lamb.momentum, 0); // Not read.
+  EXPECT_EQ(lamb.momentum, 0); // Not used by LAMB.
   EXPECT_TRUE(optimizerTakes("momentum", "nesterov"));
   EXPECT_FALSE(optimizerTakes("lion", "epsilon"));
 }
@@ -152,8 +152,8 @@ namesOf(const std::vector<std::pair<std::string, std::string>> &options) {
   return names;
 }
 
-// Packages stay the same, bit for bit, so new options come behind the old and
-// only where they are not the default.
+// Packages must stay bit-identical, so new options are recorded after the old
+// ones and only if they differ from the default.
 TEST(Options, AreRememberedInTheOldOrder) {
   CompileOptions options;
   auto described = describeOptions(

@@ -1,4 +1,4 @@
-//===- arena_layout_test.cpp - Regions never meet in time and space -------===//
+//===- arena_layout_test.cpp - Layout of overlapping lifetimes ------------===//
 
 #include "passes/Plan/ArenaLayout.h"
 
@@ -16,8 +16,8 @@ namespace {
 
 int64_t padded(int64_t size) { return llvm::alignTo(size, kBufferAlignment); }
 
-/// Bytes that are needed at the same time at most: no layout can be smaller. It
-/// is at the end of a region that they are.
+/// The maximum number of bytes in use at the same time: no layout can be
+/// smaller. The maximum occurs at the end of some region.
 int64_t leastSize(llvm::ArrayRef<Lifetime> regions) {
   int64_t most = 0;
   for (const Lifetime &moment : regions) {
@@ -70,7 +70,7 @@ TEST(ArenaLayout, RandomLifetimes) {
       region = Lifetime::whole(size, first,
                                first + random() % (random() % 4 == 0 ? 50 : 5));
     }
-    // One that comes part by part.
+    // A region that is written part by part.
     if (random() % 2 == 0) {
       Lifetime packed = {0, 50, {}};
       for (int part = 0; part < 8; ++part) {
@@ -84,7 +84,7 @@ TEST(ArenaLayout, RandomLifetimes) {
     share +=
         double(layOutArena(regions)) / std::max<int64_t>(leastSize(regions), 1);
   }
-  // The best order comes close to the bound; worse than this is a defect.
+  // The best order is close to the bound; a worse result is a defect.
   EXPECT_LT(share / kRounds, 1.1);
   RecordProperty("share_of_bound", std::to_string(share / kRounds));
 }
@@ -97,7 +97,7 @@ TEST(ArenaLayout, AChainTakesTwo) {
 }
 
 TEST(ArenaLayout, WhatIsNotThereYetLeavesItsPlace) {
-  // The second half is there only after what is as large is gone.
+  // The second half is written only after a region of the same size has ended.
   llvm::SmallVector<Lifetime> regions = {
       Lifetime{2048, 9, {{0, 1024, 1}, {1024, 2048, 5}}},
       Lifetime::whole(1024, 0, 4)};

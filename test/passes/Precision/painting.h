@@ -1,4 +1,4 @@
-//===- painting.h - Types as autocast and grappler choose them --*- C++ -*-===//
+//===- painting.h - Precisions chosen by autocast and grappler --*- C++ -*-===//
 #ifndef MPC_TEST_PASSES_PRECISION_PAINTING_H
 #define MPC_TEST_PASSES_PRECISION_PAINTING_H
 
@@ -24,13 +24,13 @@ using namespace mlir;
 using amp::PrecisionClass;
 using amp::PrecisionOpInterface;
 
-/// What a choice of types costs in a step.
+/// The cost of a choice of types in a step.
 struct Price {
-  int64_t casts = 0, castBytes = 0, bytes = 0; ///< `bytes` has those of casts.
+  int64_t casts = 0, castBytes = 0, bytes = 0; ///< `bytes` includes castBytes.
 };
 
-/// Types of ops: of those in `low` what they read and write is 16 bit, but for
-/// what is pinned.
+/// The ops that are painted low: their operands and results are 16 bit, except
+/// those that are pinned.
 using Painting = llvm::DenseSet<Operation *>;
 
 inline bool isPainted(Operation *op) {
@@ -41,13 +41,13 @@ inline PrecisionClass classOf(Operation *op, FloatType low) {
   return cast<PrecisionOpInterface>(op).getPrecisionClass(low);
 }
 
-/// Numbers by themselves promote nothing, in PyTorch either.
+/// Scalars do not promote types, as in PyTorch.
 inline bool isLarge(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   return type && type.getElementType().isF32() && type.getNumElements() > 1;
 }
 
-/// What autocast's list of f32 names, beside our sensitive ops.
+/// Ops on autocast's f32 list, in addition to our sensitive ops.
 inline bool isOnWideList(Operation *op) {
   return isa<train::SoftmaxOp, train::LogSoftmaxOp, train::LayerNormOp,
              train::RmsNormOp, train::ExpOp, train::LogOp, train::ReduceSumOp>(
@@ -85,7 +85,8 @@ inline Painting paintAsAutocast(func::FuncOp func, FloatType low) {
   return painted;
 }
 
-/// Ops that reach, or are reached by, one of `from` through ops of `through`.
+/// Ops that can be reached from `from`, or that reach it, through ops of
+/// `through`.
 inline Painting reach(const Painting &from, const Painting &through,
                       bool forward) {
   Painting seen;
@@ -106,8 +107,8 @@ inline Painting reach(const Painting &from, const Painting &through,
   return seen;
 }
 
-/// Its lists are allow (our low), deny (sensitive), infer (internal, promote)
-/// and clear (follow, transparent).
+/// Grappler's lists are allow (our low), deny (sensitive), infer (internal,
+/// promote) and clear (follow, transparent).
 /// Source: tensorflow/core/grappler/optimizers/auto_mixed_precision.cc.
 inline Painting paintAsGrappler(func::FuncOp func, FloatType low) {
   Painting allow, deny, infer, clear;
@@ -133,12 +134,12 @@ inline Painting paintAsGrappler(func::FuncOp func, FloatType low) {
   }
   Painting soft = infer;
   soft.insert(clear.begin(), clear.end());
-  // What lies behind a denied op is denied, up to the last inferred op.
+  // Ops after a denied op are denied, up to the last inferred op.
   Painting behind = reach(deny, soft, /*forward=*/true), denied = deny;
   for (Operation *op : behind)
     if (infer.contains(op))
       denied.insert(op);
-  // What is left between two that are allowed is allowed.
+  // Remaining ops between two allowed ops are allowed.
   Painting rest;
   for (Operation *op : soft)
     if (!denied.contains(op))
@@ -147,7 +148,7 @@ inline Painting paintAsGrappler(func::FuncOp func, FloatType low) {
   for (Operation *op : after)
     if (before.contains(op))
       allow.insert(op);
-  // And so is what only moves their tensors.
+  // Ops that only move their tensors are also allowed.
   Painting moves;
   for (Operation *op : clear)
     if (!denied.contains(op))
@@ -164,8 +165,8 @@ inline bool isFree(Value value) {
   return getWeightState(value) || value.getDefiningOp<train::ConstantOp>();
 }
 
-/// Whether the op moves an input and nothing else. Fused with the cast it costs
-/// the same before and after it, and neither is counted.
+/// Whether the op only moves an input. The cast can be fused with it, before or
+/// after it, so neither is counted.
 inline bool movesInput(Operation *op) {
   return isTransparent(op) && op->getNumOperands() == 1 &&
          isa<BlockArgument>(op->getOperand(0));
@@ -176,8 +177,8 @@ inline int64_t bytesOf(Value value, bool low) {
   return type.getNumElements() * (low ? 2 : 4);
 }
 
-/// The price of a painting: each value is stored as its op writes it, and cast
-/// once if some use wants it otherwise.
+/// The price of a painting: each value is stored in the type that its op
+/// writes, and cast once if some use needs the other type.
 inline Price priceOf(func::FuncOp func, const Painting &painted) {
   Price price;
   auto writesLow = [&](Value value) {
@@ -218,7 +219,7 @@ inline Price priceOf(func::FuncOp func, const Painting &painted) {
   return price;
 }
 
-/// The price of what mpc-assign-precision left.
+/// The price of the result of mpc-assign-precision.
 inline Price priceOf(func::FuncOp func) {
   Price price;
   auto bytes = [](Value value) -> int64_t {

@@ -1,11 +1,11 @@
 //===- painting_test.cpp - The minimum cut against painting ---------------===//
 //
-// What others do: paint ops by lists. PyTorch's autocast gives each op of a
-// list its type and lets the rest follow what they read; TensorFlow's grappler
-// paints a graph in four passes. Both are written down here over our classes,
-// on the training step that mpc makes of a model, and never cast less nor move
-// less than the minimum cut. Casts of weights and of constants are free in all
-// three: they exist in both types.
+// Other frameworks paint ops by lists. PyTorch's autocast gives each op on a
+// list its type and lets the others follow their operands; TensorFlow's
+// grappler paints a graph in four passes. Both are implemented here with our
+// classes, for the training step that mpc makes of a model. Neither may need
+// fewer casts or move fewer bytes than the minimum cut. Casts of weights and
+// constants are free in all three, because they exist in both types.
 //
 //===----------------------------------------------------------------------===//
 
@@ -40,7 +40,7 @@ protected:
     context.loadAllAvailableDialects();
   }
 
-  /// The model as its training step, before precisions.
+  /// The training step of the model, before precisions are assigned.
   OwningOpRef<ModuleOp> differentiate(const std::string &model) {
     CompileOptions options;
     options.model = model;

@@ -1,13 +1,14 @@
 //===- transparent_test.cpp - Ops of class transparent commute with casts -===//
 //
-// op(cast(x)) must be cast(op(x)) bit for bit, in both 16-bit types, through
-// the whole compiler. The ops are found by their interface, in the files that
-// hold one of each op: an op that is not there fails the test, one that is
-// there and says that it is transparent is tried.
+// op(cast(x)) must equal cast(op(x)) bit for bit, in both 16-bit types, through
+// the whole compiler. The test tries all ops that are transparent according to
+// their interface, in the files that have one of each op; it fails if an op is
+// missing there.
 //
-// The property is about floats. Of equal elements, which rounding makes,
-// max_pool takes the first: its indices may differ, and the sign of a zero. So
-// may that of max_pool_grad, which adds to zero: 0 + -0 is 0.
+// The property concerns floats. Rounding makes elements equal, and max_pool
+// takes the first of equal elements, so its indices and the sign of a zero may
+// differ. The sign of a zero may also differ for max_pool_grad, which adds to
+// zero: 0 + -0 is 0.
 //
 //===----------------------------------------------------------------------===//
 
@@ -34,7 +35,7 @@ using namespace mpc;
 
 namespace {
 
-/// Shapes that fill vectors and leave a rest, and windows of every kind.
+/// Shapes that fill vectors with a remainder, and windows of every kind.
 const char *const kMoreOps = R"(
   func.func @more(%x: tensor<5x33xf32>, %y: tensor<2x3x9x11xf32>, %z: tensor<2x9x11x3xf32>,
                   %g: tensor<2x4x5x3xf32>, %i: tensor<2x4x5x3xi8>, %c: tensor<i1>,
@@ -91,7 +92,8 @@ protected:
   void check(Operation *op, FloatType low);
 };
 
-/// What is no float is known: conditions, and positions inside a window.
+/// Values that are not floats are constants: conditions, and positions inside a
+/// window.
 Value Transparent::makeOperand(OpBuilder &builder, Operation *op, Type type) {
   auto tensor = cast<RankedTensorType>(type);
   int64_t end = 2;
@@ -168,7 +170,7 @@ OwningOpRef<ModuleOp> Transparent::bothOrders(Operation *op, FloatType low) {
   return module;
 }
 
-/// Where rounding is delicate, and any f32 at all, by its bits.
+/// Numbers for which rounding is delicate, and arbitrary f32 bit patterns.
 double Transparent::number(int kind) {
   static const float edges[] = {
       0.0f,     -0.0f,    1.0f,     1.00048828f,   1.00390625f, 1.01171875f,
