@@ -12,7 +12,7 @@ namespace {
 
 using kernels::testing::element_count;
 
-// Device memory that goes with the end of a run.
+// Device memory that is freed at the end of a run.
 class Memory {
  public:
   Memory(const cuda::Driver& driver, size_t bytes)
@@ -32,8 +32,8 @@ class Memory {
   bool failed_;
 };
 
-// Rows of rubbish before and behind an operand show who goes beyond; 256 keeps
-// the alignment.
+// Garbage before and after an operand reveals out-of-bounds accesses; 256 bytes
+// keep the alignment.
 constexpr size_t kGuard = 256;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A CUDA kernel as one of the CPU, for the harness of test/kernels: operands
-// are copied to the device and back.
+// Wraps a CUDA kernel as a CPU kernel, for the harness of test/kernels:
+// operands are copied to the device and back.
 
 #ifndef MPC_TEST_CUDA_AS_KERNEL_H_
 #define MPC_TEST_CUDA_AS_KERNEL_H_
@@ -23,7 +23,7 @@ class AsKernel final : public kernels::Kernel {
   std::string implementation() const override {
     return kernel_->implementation();
   }
-  // Says on std::cerr what failed.
+  // Prints to std::cerr what failed.
   bool run(void* const* operands, void* scratch) const override;
 
  private:
@@ -32,7 +32,7 @@ class AsKernel final : public kernels::Kernel {
   std::unique_ptr<kernels::CudaKernel> kernel_;
 };
 
-// Makes it, or fails the test with the reason.
+// Makes the kernel, or fails the test with the reason.
 std::unique_ptr<kernels::Kernel> must_make(const kernels::KernelDesc& desc,
                                            const kernels::CudaContext& context);
 

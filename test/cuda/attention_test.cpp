@@ -1,4 +1,4 @@
-// Attention on CUDA: cuDNN's graph on the fake library, and products with our
+// Attention on CUDA: cuDNN's graph with the fake library, and products with our
 // own softmax, which runs in the simulator.
 
 #include "test/kernels/attention.h"
@@ -88,8 +88,8 @@ TEST_F(CudaAttention, ComposedStaysWithinTheBound) {
   expect_all(context(false), kAttentions);
 }
 
-// The graph of the fused engines, computed from what its descriptors say; where
-// cuDNN is not asked, the others.
+// The graph of the fused engines, computed from its descriptors; for cases that
+// do not use cuDNN, the other kernels.
 TEST_F(CudaAttention, CudnnStaysWithinTheBound) {
   cudnn.engines = {{10, 1000}};
   expect_all(context(true), kAttentions);
@@ -103,7 +103,7 @@ TEST_F(CudaAttention, CudnnStaysWithinTheBoundDeterministic) {
   expect_all(device, {kUsual, kAttentions[6]});
 }
 
-// Versions before 9.10 want a finite number in place of masked scores.
+// Versions before 9.10 need a finite number for masked scores.
 TEST_F(CudaAttention, OldVersionsMaskByAFiniteNumber) {
   cudnn.version = 90600;
   expect_all(context(true), {kUsual});
@@ -141,8 +141,8 @@ TEST_F(CudaAttention, SaysWhatComputesIt) {
                 "16 scale 1048576000 causal that sums in f32");
 }
 
-// Blocks of keys add to one gradient of the queries as they come, unless the
-// same bits are asked for.
+// Blocks of keys are added to the gradient of the queries in arbitrary order,
+// except in deterministic mode.
 TEST_F(CudaAttention, DeterministicGradientsHaveNoSums) {
   const KernelDesc desc =
       attention_desc(KernelId::attention_grad, kUsual, kCudaTypes[1].dtype,
@@ -153,7 +153,7 @@ TEST_F(CudaAttention, DeterministicGradientsHaveNoSums) {
   const auto plain = make_cuda_kernel(desc, context(true), &error);
   ASSERT_TRUE(plain) << error;
   EXPECT_EQ(plain->implementation(), "cudnn:engine 0, 10.0 us, fastest of 2");
-  // Two heads of nine queries: a number each, and eight for their gradients.
+  // Two heads of nine queries: a number for each, and eight for its gradient.
   EXPECT_EQ(plain->workspace_bytes(), 256u + 768u + 512u);
   CudaContext device = context(true);
   device.deterministic = true;
@@ -165,7 +165,7 @@ TEST_F(CudaAttention, DeterministicGradientsHaveNoSums) {
   EXPECT_EQ(same->workspace_bytes(), 256u + 512u);
 }
 
-// Five heads of the keys, two at a time.
+// Five heads of keys, processed two at a time.
 TEST_F(CudaAttention, ManyHeadsAreTakenInParts) {
   const AttentionCase c = {5, 2, 1, 3, 7, 4, 6, true};
   for (KernelId id : kBoth)
@@ -186,7 +186,8 @@ TEST_F(CudaAttention, ManyHeadsAreTakenInParts) {
     }
 }
 
-// In three orders of threads; a row is a warp's, and more rows than warps.
+// In three orders of threads; a warp computes a row, and there are more rows
+// than warps.
 TEST_F(CudaAttention, SoftmaxIsTheSameInAllOrders) {
   const AttentionCase c = {1, 2, 2, 40, 37, 8, 40, true};
   for (KernelId id : kBoth) {

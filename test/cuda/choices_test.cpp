@@ -34,7 +34,7 @@ TEST_F(ChoicesFile, KeepsAndFinds) {
   EXPECT_EQ(*second.find("a"), "2");
   ASSERT_NE(second.find("b"), nullptr);
   EXPECT_EQ(*second.find("b"), "");
-  // Nothing is left beside it.
+  // No other files remain in the folder.
   EXPECT_EQ(std::distance(fs::directory_iterator(folder / "deep"), {}), 1);
 }
 
@@ -74,7 +74,7 @@ TEST_F(ChoicesFile, IgnoresWhatIsNotOurs) {
   EXPECT_NE(choices.find("a"), nullptr);
 }
 
-// Writers at once leave a file that is whole at every moment.
+// With concurrent writers the file is always complete.
 TEST_F(ChoicesFile, ManyProcessesAtOnce) {
   constexpr int kProcesses = 4, kKeys = 60;
   Choices(folder.string(), "file").keep("first", "0");
@@ -97,7 +97,7 @@ TEST_F(ChoicesFile, ManyProcessesAtOnce) {
     ::waitpid(child, &status, 0);
     EXPECT_EQ(status, 0);
   }
-  // If two write at once one may be lost, never both.
+  // With two concurrent writers, the entry of one may be lost, but never both.
   Choices choices(folder.string(), "file");
   int found = 0;
   for (int process = 0; process < kProcesses; ++process)

@@ -16,7 +16,7 @@ using mpc::kernels::EmbeddingSumParams;
 using mpc::kernels::F16;
 using mpc::kernels::PoolParams;
 
-// As the .cu files define them; the parameters' types are theirs, by name.
+// Declared as in the .cu files, with the same parameter types.
 #define MPC_POOL_KERNELS(suffix, T)                                          \
   extern "C" void mpc_max_pool_##suffix(PoolParams, const T*, T*, uint8_t*); \
   extern "C" void mpc_max_pool_grad_##suffix(PoolParams, const T*,           \

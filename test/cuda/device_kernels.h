@@ -1,4 +1,4 @@
-// The kernels of kernels/cuda/*.cu on the simulator, under their names.
+// The kernels of kernels/cuda/*.cu in the simulator, by name.
 
 #ifndef MPC_TEST_CUDA_DEVICE_KERNELS_H_
 #define MPC_TEST_CUDA_DEVICE_KERNELS_H_
@@ -8,7 +8,7 @@
 
 namespace mpc::test {
 
-// Lets launches of them run in the simulator.
+// Makes launches of these kernels run in the simulator.
 void add_device_kernels(HostDriver* driver);
 void add_device_kernels(FakeDriver* driver);
 

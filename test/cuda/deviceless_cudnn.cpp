@@ -9,7 +9,7 @@ namespace {
 
 using namespace cuda;
 
-// What the product does not use, under the library's names and numbers.
+// Names of the library that mpc itself does not use, with their numbers.
 constexpr auto CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR =
     static_cast<cudnnBackendDescriptorType_t>(38);
 constexpr auto CUDNN_ATTR_ENGINEHEUR_DEVICEPROP =
@@ -20,11 +20,11 @@ constexpr auto CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION =
     static_cast<cudnnBackendAttributeName_t>(2702);
 constexpr size_t kFirstVersion = 90800;
 
-// The library behind the table, and the device it is told about.
+// The real library, and the table with our wrappers.
 Cudnn real, table_of_test;
 cudnnBackendDescriptor_t device = nullptr;
-// Descriptors that want a device before they are finalized, and under which
-// name.
+// Descriptors that need a device before they are finalized, and the attribute
+// for it.
 std::map<cudnnBackendDescriptor_t, cudnnBackendAttributeName_t> targeted;
 
 cudnnStatus_t create(cudnnHandle_t* handle) {
@@ -55,7 +55,7 @@ cudnnStatus_t destroy_descriptor(cudnnBackendDescriptor_t descriptor) {
   return real.cudnnBackendDestroyDescriptor(descriptor);
 }
 
-// The device takes the place of the handle.
+// Sets the device instead of the handle.
 cudnnStatus_t set_attribute(cudnnBackendDescriptor_t descriptor,
                             cudnnBackendAttributeName_t name,
                             cudnnBackendAttributeType_t type, int64_t count,
@@ -79,7 +79,7 @@ cudnnStatus_t execute(cudnnHandle_t, cudnnBackendDescriptor_t,
   return CUDNN_STATUS_SUCCESS;
 }
 
-// Properties of an H200, but for what goes with the architecture.
+// Properties of an H200, except those that depend on the architecture.
 std::string properties(int compute_capability) {
   const int shared = compute_capability == 80 ? 166912 : 232448;
   return R"({"deviceName": "a GPU that is not there", "cudaDeviceId": 0,
@@ -109,9 +109,9 @@ const Cudnn* DevicelessCudnn::find(std::string* missing) {
                " cannot build plans without a device; 9.8 can";
     return nullptr;
   }
-  // Parts of the library, which it loads later, are linked with the driver's:
-  // an empty one does, where there is none. It stays in the process, so not
-  // before it is needed.
+  // Parts of the library, which it loads later, link with the driver library.
+  // An empty driver library suffices if there is none. It is loaded only when
+  // needed, because it stays in the process.
   if (!::dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) &&
       !::dlopen(MPC_TEST_EMPTY_DRIVER, RTLD_NOW | RTLD_GLOBAL)) {
     *missing = ::dlerror();

@@ -1,6 +1,7 @@
-// The cuDNN of this machine, told about a GPU that is not there: since version
-// 9.8 it checks graphs, proposes engines and builds plans for the properties of
-// a device alone. All is real but the handle; nothing can be executed.
+// The cuDNN of this machine, used for a GPU that does not exist: since
+// version 9.8 it checks graphs, proposes engines and builds plans from the
+// properties of a device. Everything except the handle is real; nothing can be
+// executed.
 
 #ifndef MPC_TEST_CUDA_DEVICELESS_CUDNN_H_
 #define MPC_TEST_CUDA_DEVICELESS_CUDNN_H_
@@ -13,16 +14,17 @@
 namespace mpc::test {
 
 struct DevicelessCudnn {
-  // Null, and why in `*missing`, where cuDNN is absent or too old.
+  // Null if cuDNN is missing or too old, with the reason in `*missing`.
   static const cuda::Cudnn* find(std::string* missing);
 
-  // Works for a GPU of this compute capability (90 is an H200); one at a time.
+  // Works for a GPU of this compute capability (90 for an H200). Only one
+  // object may exist at a time.
   DevicelessCudnn(const cuda::Cudnn& library, int compute_capability);
   ~DevicelessCudnn();
   DevicelessCudnn(const DevicelessCudnn&) = delete;
 
   const cuda::Cudnn* table() const;
-  // Where the library did not accept the device, why.
+  // Why the library did not accept the device; "" if it did.
   const std::string& error() const { return error_; }
 
  private:

@@ -1,5 +1,5 @@
-// What the real cuDNN says of our graphs. It needs no GPU for that, but is
-// large: where it is not installed these tests are skipped. Put libcudnn.so.9,
+// Checks our graphs with the real cuDNN. That needs no GPU, but cuDNN is large:
+// these tests are skipped if it is not installed. Put libcudnn.so.9,
 // libcublasLt.so.13 and libnvrtc.so.13 on LD_LIBRARY_PATH to run them.
 
 #include <dlfcn.h>
@@ -47,7 +47,7 @@ class Deviceless : public ::testing::TestWithParam<int> {
     context.compute_capability = GetParam();
     context.device_name = "a GPU that is not there";
     context.cache_folder = "";
-    context.deterministic = deterministic;  // There is nothing to time.
+    context.deterministic = deterministic;  // Nothing can be timed.
     std::string error;
     const auto kernel = make_cuda_kernel(desc, context, &error);
     return kernel ? kernel->implementation() : error;
@@ -90,9 +90,9 @@ TEST_P(Deviceless, GradientsOfWeightsComeInF32FromSixteenBits) {
   }
 }
 
-// Plans outlive the process as text. Some hold code that takes half a second to
-// compile; all are kept by a first trial and made again from it by a second
-// session, which the time of nothing chooses here.
+// Plans are stored as text. Some contain code that takes half a second to
+// compile. A first session stores the plans, and a second one restores them;
+// the choice here does not depend on measured times.
 TEST_P(Deviceless, PlansAreMadeAgainFromText) {
   const AttentionCase attention = {1, 12, 12, 1024, 1024, 64, 64, true, 0.125f};
   std::vector<KernelDesc> calls = {
@@ -134,7 +134,7 @@ TEST_P(Deviceless, AttentionHasAPlan) {
   for (const AttentionCase& c : cases)
     for (KernelId id : {KernelId::attention, KernelId::attention_grad})
       expect_plan(id, c, MPC_DTYPE_BF16, true);
-  // Gradients of the query that blocks add to are another graph.
+  // The graph differs if blocks add to the gradients of the query.
   for (const AttentionCase& c : {cases[1], cases[2]})
     expect_plan(KernelId::attention_grad, c, MPC_DTYPE_F16, false);
 }

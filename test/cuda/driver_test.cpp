@@ -18,7 +18,7 @@ static_assert(!test::Signature<int (*)(int, size_t)>::is_like(kTakesTwo));
 static_assert(!test::Signature<int (*)(int)>::is_like(kTakesTwo));
 static_assert(!test::Signature<void (*)(int, void *)>::is_like(kTakesTwo));
 
-// The check itself is done by the compiler in driver_signatures.cpp.
+// The check itself is at compile time, in driver_signatures.cpp.
 TEST(CudaDriver, IsDeclaredAsByTheToolkit) {
 #ifndef MPC_TEST_HAS_CUDA_H
   GTEST_SKIP() << "cuda.h of the CUDA toolkit was not found when this was "

@@ -1,5 +1,5 @@
-// The kernels of embedding.cu against the reference, in three orders of
-// threads. Values are eighths, so that sums are exact in any order.
+// The kernels of embedding.cu compared with the reference, in three orders of
+// threads. Values are multiples of 1/8, so that sums are exact in any order.
 
 #include <gtest/gtest.h>
 
@@ -93,8 +93,8 @@ TEST_F(CudaEmbedding, IndicesOutsideTheTableReadAndWriteNothing) {
       [&](const KernelDesc& desc) { expect_same(desc, indices_beyond(desc)); });
 }
 
-// Runs that end where groups of neighbours do, go on over many of them, and
-// fill all.
+// Runs of equal indices that end at the boundaries of groups, span many groups,
+// and cover everything.
 TEST_F(CudaEmbedding, RunsOfEveryLengthAreAddedUp) {
   MPC_NEEDS_IMAGES();
   for (int64_t length : {1, 31, 32, 33, 64, 511, 512, 513, 1200}) {

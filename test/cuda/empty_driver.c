@@ -1,10 +1,10 @@
-// What cuDNN wants of the CUDA driver to build plans without a device: as
-// libcuda.so.1, on machines that have none. Code can be loaded and looked up,
-// never run.
+// The parts of the CUDA driver that cuDNN needs to build plans without a
+// device, as libcuda.so.1 for machines without a driver. Code can be loaded and
+// looked up, but not run.
 
 #define NO_DEVICE 100
 
-// Handles that nothing looks behind.
+// The target of opaque handles.
 static int something;
 
 #define REFUSE(name) \

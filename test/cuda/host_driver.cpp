@@ -34,7 +34,7 @@ CUresult get_error_string(CUresult, const char** text) {
 CUresult mem_alloc(CUdeviceptr* memory, size_t bytes) {
   if (current->used_bytes + bytes > current->memory_bytes)
     return CUDA_ERROR_OUT_OF_MEMORY;
-  // Exactly as many bytes, so that a sanitizer sees who goes beyond.
+  // Exactly the requested bytes, so that a sanitizer detects overruns.
   void* place = nullptr;
   if (::posix_memalign(&place, 256, bytes) != 0)
     return CUDA_ERROR_OUT_OF_MEMORY;
@@ -74,7 +74,7 @@ CUresult copy_on_device(CUdeviceptr to, CUdeviceptr from, size_t bytes,
 
 CUresult set_bytes(CUdeviceptr to, unsigned char value, size_t bytes,
                    CUstream) {
-  // The flush of caches before each run of a trial would take long.
+  // Flushing caches before each run of a trial would take too long.
   std::memset(reinterpret_cast<void*>(to), value, bytes);
   return status("cuMemsetD8Async");
 }
@@ -89,7 +89,7 @@ CUresult device_get(CUdevice* device, int ordinal) {
   return status("cuDeviceGet");
 }
 
-// Only the L2 cache is asked for.
+// Only the size of the L2 cache is queried.
 CUresult device_attribute(int* value, CUdevice_attribute, CUdevice) {
   *value = 4096;
   return status("cuDeviceGetAttribute");

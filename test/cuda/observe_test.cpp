@@ -1,5 +1,5 @@
-// The kernels of observe.cu in the simulator: counts are the reference's, sums
-// are so but for their order.
+// The kernels of observe.cu in the simulator: counts equal those of the
+// reference, and sums do up to the order of summation.
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ class CudaObserve : public ::testing::Test {
     context.compute_capability = 90;
   }
 
-  // What the kernel writes, and what the reference does.
+  // Runs the kernel and the reference.
   void run_both(const KernelDesc& desc,
                 const std::vector<std::vector<double>>& inputs,
                 std::vector<double>* found, std::vector<double>* expected) {

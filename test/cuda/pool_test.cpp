@@ -1,5 +1,5 @@
-// The kernels of pool.cu against the reference, bit by bit, in three orders of
-// threads.
+// The kernels of pool.cu compared bit by bit with the reference, in three
+// orders of threads.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ class CudaPool : public ::testing::Test {
     context.compute_capability = 90;
   }
 
-  // Runs the kernel where its operands lie.
+  // Runs the kernel and the reference, and expects identical bits.
   void expect_same(const KernelDesc& desc,
                    const std::vector<std::vector<double>>& inputs) {
     SCOPED_TRACE(describe(desc, {1, false}));
@@ -99,7 +99,7 @@ TEST_F(CudaPool, TakesPtxWhereMachineCodeIsRefused) {
         0u)
         << cuda_note(context);
   }
-  // Devices that are newer than the machine code are meant to compile PTX.
+  // Devices that are newer than the machine code always compile PTX.
   context.compute_capability = 100;
   EXPECT_TRUE(make(&error)) << error;
   EXPECT_EQ(cuda_note(context), "");
@@ -108,7 +108,7 @@ TEST_F(CudaPool, TakesPtxWhereMachineCodeIsRefused) {
   EXPECT_NE(error.find("; kernels of pool.cu; their PTX: cuModuleLoadDataEx: "),
             std::string::npos)
       << error;
-  // Another failure is not about the code.
+  // Another failure is not due to the code.
   driver.refused = {{images.image().data, cuda::CUDA_ERROR_OUT_OF_MEMORY}};
   EXPECT_FALSE(make(&error));
   EXPECT_EQ(error.find("their PTX"), std::string::npos) << error;
@@ -208,7 +208,7 @@ TEST_F(CudaPool, CopyAndZeroAreTheDrivers) {
 }
 
 TEST_F(CudaPool, WidensEveryValue) {
-  // All 16-bit floats, and a rest that is not a multiple of eight.
+  // All 16-bit floats, and a remainder that is not a multiple of eight.
   constexpr int64_t kCount = 65536 + 5;
   std::vector<F16> f16(kCount);
   std::vector<Bf16> bf16(kCount);

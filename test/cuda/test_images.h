@@ -1,5 +1,5 @@
-// Stands in for the code that nvcc makes, so that the simulator's kernels are
-// tested where there is no nvcc.
+// Stands in for the code from nvcc, so that the simulator's kernels can be
+// tested without nvcc.
 
 #ifndef MPC_TEST_CUDA_TEST_IMAGES_H_
 #define MPC_TEST_CUDA_TEST_IMAGES_H_
@@ -8,7 +8,8 @@
 
 namespace mpc::test {
 
-// While it lives, device_images() has one image, or none. One at a time.
+// While it exists, device_images() has one image or none. Only one object may
+// exist at a time.
 class TestImages {
  public:
   TestImages() { set(true); }

@@ -65,7 +65,8 @@ static Outcome takeStep(const Model &model, const char *precision) {
 }
 
 static void compareWith(const Model &model, const Tolerance &tolerance) {
-  static std::map<std::string, Outcome> inDouble; // Cached results of models.
+  static std::map<std::string, Outcome>
+      inDouble; // Cached results, by the name of the model.
   auto [entry, isNew] = inDouble.try_emplace(model.name);
   if (isNew)
     entry->second = takeStep(model, "fp64");

@@ -1,4 +1,4 @@
-// Convolutions through cuDNN's table on a fake of it.
+// Convolutions with a fake of cuDNN.
 
 #ifndef MPC_TEST_CUDA_CONV_CONV_H_
 #define MPC_TEST_CUDA_CONV_CONV_H_
@@ -47,7 +47,7 @@ class CudaConv : public ::testing::Test {
   static KernelDesc desc(KernelId id, Types types) {
     return conv_desc(id, kConvs[3], true, types.dtype, types.result);
   }
-  // The engine that a kernel made in this context uses, or the error.
+  // The engine used by a kernel that is made in this context, or the error.
   std::string chosen(const CudaContext& context, KernelId id = KernelId::conv,
                      Types types = kCudaTypes[3]) {
     std::string error;

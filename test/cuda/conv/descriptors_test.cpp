@@ -1,4 +1,4 @@
-// What cuDNN's descriptors of convolutions are told, against the reference.
+// Descriptors of convolutions for cuDNN, compared with the reference.
 
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_F(CudaConv, GradientsOfWeightsInF32AreTurned) {
   library.engines = {{5, 1000, {kTensorCore}, true}};
   EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[4]),
             "cudnn:engine 0, 5.0 us, fastest of 1, turned to channels first");
-  // In f32 they come as they are wanted.
+  // In f32 they have the wanted type.
   library.engines = {{5}};
   EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[0]),
             "cudnn:engine 0, 5.0 us, fastest of 1");

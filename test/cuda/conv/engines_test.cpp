@@ -1,4 +1,4 @@
-// How an engine of cuDNN is chosen and kept for a convolution.
+// Choosing an engine of cuDNN for a convolution, and remembering it.
 
 #include <gtest/gtest.h>
 
@@ -69,7 +69,7 @@ TEST_F(CudaConv, DeterministicTakesTheFirstThatIs) {
   EXPECT_EQ(chosen(device),
             "cudnn:engine 1, first of the heuristic, for the same bits in "
             "every run");
-  // One, so that a capture need not load code.
+  // It runs once, so that a capture need not load code.
   EXPECT_EQ(library.executions, 1u);
   EXPECT_EQ(library.plans, 1u);
   EXPECT_EQ(chosen(context()), "cudnn:engine 0, 1.0 us, fastest of 3");
@@ -88,14 +88,14 @@ TEST_F(CudaConv, PlansAreSharedInTheProcess) {
   EXPECT_EQ(library.executions, executions);
 }
 
-// Engines are timed once per device, not once per session: other sums are other
-// bits, and making a plan takes up to a second.
+// Engines are timed once per device, not once per session: another engine may
+// give other bits, and making a plan takes up to a second.
 TEST_F(CudaConv, LaterSessionsUseWhatWasTimed) {
   library.engines = {{10}, {7, 1000}};
   CudaContext device = context();
   EXPECT_EQ(chosen(device), "cudnn:engine 1, 7.0 us, fastest of 2");
   const size_t executions = library.executions;
-  // Today another one would be faster.
+  // Another engine would now be faster.
   library.engines[0].microseconds = 1;
   device.shared = make_cuda_shared();
   std::string error;
@@ -105,11 +105,11 @@ TEST_F(CudaConv, LaterSessionsUseWhatWasTimed) {
   EXPECT_EQ(kernel->implementation(),
             "cudnn:engine 1, the fastest of an earlier trial");
   EXPECT_EQ(library.restored, 1u);
-  // One, so that a capture need not load code.
+  // It runs once, so that a capture need not load code.
   EXPECT_EQ(library.executions, executions + 1);
   kernels::testing::expect_kernel_close(call, *kernel,
                                         conv_terms(KernelId::conv, kConvs[3]));
-  // Another problem, type, device or version is timed anew.
+  // Another problem, type, device or version is timed again.
   EXPECT_EQ(chosen(device, KernelId::conv_bias),
             "cudnn:engine 0, 1.0 us, fastest of 2");
   device.shared = make_cuda_shared();
@@ -118,7 +118,7 @@ TEST_F(CudaConv, LaterSessionsUseWhatWasTimed) {
   device.shared = make_cuda_shared();
   library.version = 92900;
   EXPECT_EQ(chosen(device), "cudnn:engine 0, 1.0 us, fastest of 2");
-  // What must be the same in every run is chosen without time.
+  // In deterministic mode the choice does not depend on time.
   device.shared = make_cuda_shared();
   device.deterministic = true;
   EXPECT_NE(chosen(device).find("first of the heuristic"), std::string::npos);
@@ -136,13 +136,13 @@ TEST_F(CudaConv, LaterProcessesUseWhatWasTimed) {
   };
   EXPECT_EQ(in_a_process(), "cudnn:engine 1, 7.0 us, fastest of 2");
   EXPECT_EQ(in_a_process(), "cudnn:engine 1, the fastest of an earlier trial");
-  // A plan that cannot be made again, or does not run, is timed anew.
+  // If a plan cannot be made again or does not run, engines are timed again.
   library.engines[1].broken = true;
   EXPECT_EQ(in_a_process(), "cudnn:engine 0, 10.0 us, fastest of 2");
   library.engines[0].unfinished = true;
   library.engines[1].broken = false;
   EXPECT_EQ(in_a_process(), "cudnn:engine 1, 7.0 us, fastest of 1");
-  // So is one whose file was damaged.
+  // The same applies if the file is damaged.
   size_t files = 0;
   for (const auto& entry :
        std::filesystem::recursive_directory_iterator(folder)) {
@@ -166,7 +166,7 @@ TEST_F(CudaConv, PlansThatAreNoTextAreTimedAnew) {
   }
 }
 
-// Nothing is kept of a choice that nobody timed.
+// Choices made without timing are not remembered.
 TEST_F(CudaConv, WithoutATrialNothingIsKept) {
   library.engines = {{10}, {7}};
   CudaContext device = context();

@@ -27,7 +27,7 @@ class DeviceAttention : public ::testing::TestWithParam<size_t> {
   }
 };
 
-// By cuDNN where it has an engine,
+// With cuDNN if it has an engine,
 TEST_P(DeviceAttention, Deterministic) {
   MPC_NEEDS_CUBLASLT();
   MPC_NEEDS_IMAGES();
@@ -55,8 +55,8 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Range(size_t{0}, kAttentions.size() + kLargeAttentions.size()),
     number_of);
 
-// A composed attention is right, but several times slower: whoever trains a
-// transformer must get cuDNN's.
+// A composed attention is correct, but several times slower: transformers must
+// use cuDNN's.
 TEST(Device, AttentionOf16BitIsCudnns) {
   MPC_NEEDS_CUDNN();
   MPC_NEEDS_CUBLASLT();

@@ -1,4 +1,4 @@
-// Code for devices, and kernels that only move bytes, on a real device.
+// Device code, and kernels that only move bytes, on a real device.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Convolutions against the reference on a real device.
+// Convolutions on a real device compared with the reference.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace mpc::test {
 namespace {
 
-// A plan that is made again from its text computes the same.
+// A plan that is restored from its text computes the same.
 TEST(Device, ConvIsRememberedInAFile) {
   MPC_NEEDS_CUDNN();
   const KernelDesc desc =

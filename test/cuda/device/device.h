@@ -1,5 +1,5 @@
-// A real device for tests of the catalog's kernels. Each test is skipped, with
-// the reason, where there is none or a library is missing.
+// A real device for tests of catalog kernels. Tests are skipped, with the
+// reason, if there is no device or a library is missing.
 
 #ifndef MPC_TEST_CUDA_DEVICE_DEVICE_H_
 #define MPC_TEST_CUDA_DEVICE_DEVICE_H_
@@ -20,8 +20,8 @@ namespace mpc::test {
 using namespace kernels;
 using namespace kernels::testing;
 
-// The first device with a stream and a folder for caches of its own; null with
-// the reason in `missing`.
+// The first device, with a stream and a separate folder for caches; null if
+// there is none, with the reason in `missing`.
 class Device {
  public:
   Device()
@@ -90,7 +90,7 @@ class Device {
   std::filesystem::path folder_;
 };
 
-// Opened once; the process ends with it.
+// Opened once, and never closed.
 inline const Device& device() {
   static const Device* const opened = new Device;
   return *opened;
@@ -149,7 +149,7 @@ inline std::string number_of(const ::testing::TestParamInfo<size_t>& info) {
   return std::to_string(info.param);
 }
 
-// A kernel whose choice was tried and written to a file by an earlier one.
+// Makes a kernel whose choice an earlier kernel timed and wrote to a file.
 inline std::unique_ptr<Kernel> make_again(const KernelDesc& desc) {
   EXPECT_TRUE(must_make(desc, device().context));
   CudaContext again = device().context;
@@ -164,7 +164,7 @@ inline std::unique_ptr<Kernel> make_again(const KernelDesc& desc) {
   return kernel;
 }
 
-// Memory of the device for the tests below.
+// Device memory for the tests below.
 class Memory {
  public:
   explicit Memory(size_t bytes) : bytes_(bytes) {
@@ -194,8 +194,8 @@ class Memory {
   size_t bytes_;
 };
 
-// Queues it directly, then captured in a graph that is launched three times:
-// the bits are the same each time.
+// Queues the kernel directly, then captures it in a graph that is launched
+// three times; expects identical bits each time.
 inline void expect_same_in_graphs(const KernelDesc& desc,
                                   const CudaContext& context) {
   SCOPED_TRACE(describe(desc, {1, false}));
@@ -211,7 +211,7 @@ inline void expect_same_in_graphs(const KernelDesc& desc,
         tensor, uniform(static_cast<int>(i), element_count(tensor)));
     memory.push_back(std::make_unique<Memory>(values.size()));
     memory.back()->write(0, values.data(), values.size());
-    memory.back()->read();  // `values` goes.
+    memory.back()->read();  // Waits, because `values` is destroyed.
     operands.push_back(memory.back()->address());
   }
   const Memory workspace(kernel->workspace_bytes() + 1);

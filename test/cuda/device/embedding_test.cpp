@@ -1,4 +1,4 @@
-// Tables on a real device: the bits of the reference.
+// Tables on a real device: bit-identical to the reference.
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 namespace mpc::test {
 namespace {
 
-// Sums of eighths are exact in any order.
+// Sums of multiples of 1/8 are exact in any order.
 void expect_embedding(const KernelDesc& desc,
                       const std::vector<double>& indices) {
   SCOPED_TRACE(describe(desc, {1, false}));

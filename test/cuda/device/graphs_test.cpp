@@ -1,4 +1,4 @@
-// Kernels in graphs on a real device: the bits of a direct call.
+// Kernels in graphs on a real device: bit-identical to direct calls.
 
 #include <gtest/gtest.h>
 

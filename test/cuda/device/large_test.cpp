@@ -12,7 +12,7 @@
 namespace mpc::test {
 namespace {
 
-// Rows of an operand of more than 2^31 bytes repeat after so many.
+// The number of rows after which operands of more than 2^31 bytes repeat.
 constexpr int64_t kPeriod = 251;
 
 std::vector<F16> pattern(int64_t count) {
@@ -22,7 +22,7 @@ std::vector<F16> pattern(int64_t count) {
   return values;
 }
 
-// Rows of `row` elements, from a pattern that holds kPeriod of them.
+// Fills rows of `row` elements from a pattern with kPeriod rows.
 void fill_rows(const Memory& memory, const std::vector<F16>& pattern,
                int64_t row, int64_t rows) {
   for (int64_t i = 0; i < rows; i += kPeriod)

@@ -1,4 +1,4 @@
-// Products against the reference on a real device.
+// Matrix products on a real device compared with the reference.
 
 #include <gtest/gtest.h>
 
@@ -19,8 +19,8 @@ void expect_matmuls(const MatmulCase& c, const CudaContext& context) {
     }
 }
 
-// Each case is a test of its own: one that crashes or hangs is then known, and
-// costs no other.
+// Each case is a separate test, so that one that crashes or hangs is identified
+// and does not affect the others.
 class DeviceMatmul : public ::testing::TestWithParam<size_t> {
  protected:
   static std::vector<MatmulCase> cases() {
@@ -44,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, DeviceMatmul,
                                                          kDeviceMatmuls.size()),
                          number_of);
 
-// 1, 2 and 0.5 in turn, whose sums are exact.
+// Cycles through 1, 2 and 0.5, whose sums are exact.
 struct Fp8Values {
   Fp8Values(mpc_dtype_t dtype, int64_t count) : codes(count), values(count) {
     for (size_t i = 0; i < codes.size(); ++i) {
@@ -58,8 +58,8 @@ struct Fp8Values {
   std::vector<float> values;
 };
 
-// A product [m, k] x [n, k]' of FP8, as forward and backward passes have it, or
-// as earlier compilers had it, without factors.
+// An FP8 product [m, k] x [n, k]', as in forward and backward passes, or
+// without factors, as earlier compilers wrote it.
 void expect_fp8(mpc_dtype_t lhs, mpc_dtype_t rhs, mpc_dtype_t result, int64_t m,
                 int64_t k, int64_t n, bool scaled, const CudaContext& context) {
   KernelDesc desc = {KernelId::matmul,
@@ -76,7 +76,7 @@ void expect_fp8(mpc_dtype_t lhs, mpc_dtype_t rhs, mpc_dtype_t result, int64_t m,
   std::vector<Buffer> operands = make_operands(desc, {});
   std::memcpy(operands[0].data(), a.codes.data(), a.codes.size());
   std::memcpy(operands[1].data(), b.codes.data(), b.codes.size());
-  // One that the result has to be rounded behind.
+  // Factors that must be applied before the result is rounded.
   const float factors[] = {0x1p-60f, 0x1p-50f};
   const double scale = scaled ? 0x1p-110 : 1;
   for (size_t i = 0; scaled && i < 2; ++i)
@@ -84,7 +84,7 @@ void expect_fp8(mpc_dtype_t lhs, mpc_dtype_t rhs, mpc_dtype_t result, int64_t m,
   run(*kernel, operands);
   const std::vector<double> found =
       values_of(desc.operands.back(), operands.back());
-  // Fast accumulation keeps 14 bits; a bf16 has 8.
+  // Fast accumulation keeps 14 bits; bf16 has 8.
   const double near = result == MPC_DTYPE_BF16 ? 0x1p-8 : 0x1p-11;
   for (int64_t row = 0; row < m; ++row)
     for (int64_t column = 0; column < n; ++column) {

@@ -1,4 +1,4 @@
-// Pooling on a real device: the bits of the reference.
+// Pooling on a real device: bit-identical to the reference.
 
 #include <gtest/gtest.h>
 

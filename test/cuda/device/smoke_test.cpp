@@ -1,4 +1,4 @@
-// What tools/gpu/run.py looks at first, each in a process of its own: one small
+// The first tests of tools/gpu/run.py, each in a separate process: one small
 // case of each kind of work.
 
 #include <gtest/gtest.h>

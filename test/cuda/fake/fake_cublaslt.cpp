@@ -38,7 +38,7 @@ using namespace cuda;
 
 FakeCublasLt* current = nullptr;
 
-// What a real algorithm's words would not be.
+// Marks algorithms of this fake.
 constexpr uint64_t kMagic = 0x6d7063;
 
 cublasStatus_t refuse(const std::string& why) {
@@ -177,7 +177,7 @@ bool is_scaled(cublasLtMatmulDesc_t desc) {
   return desc->a_scale || desc->b_scale;
 }
 
-// The rules of Hopper.
+// Checks the rules of Hopper.
 std::string check_fp8(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                       cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t d) {
   if (!is_fp8(a->type) || !is_fp8(b->type)) return "only one operand is FP8";
@@ -193,7 +193,8 @@ std::string check_fp8(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
   return "";
 }
 
-// The matrices go together and with the types that the library knows.
+// Checks that the matrices are compatible and have types that the library
+// supports.
 std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
                   cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c,
                   cublasLtMatrixLayout_t d) {
@@ -219,7 +220,8 @@ std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
   return "";
 }
 
-// One for products with factors in memory is none for those without.
+// Algorithms for products with factors in memory are not valid for those
+// without.
 cublasLtMatmulAlgo_t algorithm(size_t index, bool scaled) {
   return {{index, kMagic, scaled ? 1u : 0u, 2, 3, 4, 5, 0xfedcba9876543210u}};
 }
@@ -332,7 +334,7 @@ void store(cudaDataType type, float value, void* to, int64_t index) {
   }
 }
 
-// With ten bits of its fraction, of two as near the even one.
+// Rounds the fraction to ten bits, ties to even.
 float tf32(float value) {
   uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -341,7 +343,7 @@ float tf32(float value) {
   return value;
 }
 
-// One matrix of a batch as f32: element (row, column) of op(matrix).
+// A view of a matrix of a batch in f32: element (row, column) of op(matrix).
 struct View {
   View(const cublasLtMatrixLayoutOpaque_t& layout, const void* data,
        int64_t batch, bool transposed, bool rounded)
@@ -355,18 +357,18 @@ struct View {
       if (rounded) values[i] = tf32(values[i]);
     }
   }
-  int64_t row, column;  // From one to the next.
+  int64_t row, column;  // Strides.
   std::vector<float> values;
 };
 
-// What is at `scale` when the product is computed; null stands for 1.
+// The value at `scale` at the time of the computation; null means 1.
 float factor(const void* scale) {
   float value = 1;
   if (scale) std::memcpy(&value, scale, sizeof value);
   return value;
 }
 
-// A call, which may be computed later and several times.
+// A call, which may be executed later and several times.
 struct Product {
   cublasLtMatrixLayoutOpaque_t a_layout, b_layout, d_layout;
   cublasLtMatmulDescOpaque_t desc;
@@ -375,7 +377,7 @@ struct Product {
   size_t workspace_bytes;
 
   void compute() const {
-    // All of it may be written.
+    // The library may write all of the workspace.
     if (workspace_bytes > 0) std::memset(workspace, 0xfb, workspace_bytes);
     const bool ta = desc.a == CUBLAS_OP_T, tb = desc.b == CUBLAS_OP_T;
     const float scale = factor(desc.a_scale) * factor(desc.b_scale);

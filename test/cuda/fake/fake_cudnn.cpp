@@ -17,7 +17,8 @@ using namespace cuda;
 
 FakeCudnn* current = nullptr;
 std::set<FakeDescriptor*> alive;
-// What others refer to stays when its owner destroys it, as in the library.
+// As in the library, a descriptor that others refer to survives its
+// destruction.
 std::vector<std::unique_ptr<FakeDescriptor>> made_so_far;
 
 cudnnStatus_t refuse(const std::string& why) {
@@ -113,7 +114,7 @@ bool forward_or_input(const FakeConv& conv) {
          CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR;
 }
 
-// The engines that know this graph, in the order of the proposals.
+// The engines that support this graph, in the order of the proposals.
 std::vector<size_t> proposals(const FakeDescriptor& heuristic) {
   const FakeDescriptor& of =
       *heuristic.part(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
@@ -139,8 +140,8 @@ std::vector<size_t> proposals(const FakeDescriptor& heuristic) {
                             CUDNN_ATTR_TENSOR_DATA_TYPE) == CUDNN_DATA_FLOAT;
     (is_f32 ? wide : narrow) = true;
   }
-  // As the library: of 16-bit operands it makes an f32 result only as a fused
-  // operation, and the gradient of weights only with the channels last.
+  // Like the library: for 16-bit operands it computes an f32 result only as a
+  // fused operation, and the gradient of weights only in channels-last layout.
   const bool mixes = narrow && wide;
   const auto dims = conv.w->all<int64_t>(CUDNN_ATTR_TENSOR_DIMENSIONS);
   const bool channels_last =
@@ -201,7 +202,7 @@ cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
       if (current->wordless) return refuse("no plan is given out as text");
       const std::string text = text_of_plan(made);
       *found = static_cast<int64_t>(text.size());
-      // Who asks for the size alone gives no memory.
+      // Without memory only the size is requested.
       if (values)
         std::memcpy(values, text.data(),
                     static_cast<size_t>(std::min(*found, requested)));
@@ -214,7 +215,7 @@ cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
   }
 }
 
-// Graphs of the plans that were given out as text.
+// Graphs of the plans that were returned as text.
 std::vector<const FakeDescriptor*> written;
 
 std::string text_of_plan(const FakeDescriptor& plan) {
@@ -224,7 +225,7 @@ std::string text_of_plan(const FakeDescriptor& plan) {
          ",\"graph\":" + std::to_string(written.size() - 1) + "}";
 }
 
-// The plan that the text is of, or null if it is not this library's.
+// The plan that a text describes, or null if the text is not from this library.
 const FakeDescriptor* plan_of_text(const std::string& text) {
   size_t version, engine, graph;
   if (std::sscanf(text.c_str(),
@@ -236,8 +237,8 @@ const FakeDescriptor* plan_of_text(const std::string& text) {
   return written[graph];
 }
 
-// The graph that the plan of this configuration is for: the last that an
-// engine was asked for.
+// The graph for the plan of this configuration: the last one for which engines
+// were requested.
 const FakeDescriptor* graph = nullptr;
 
 cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor) {
@@ -265,7 +266,7 @@ cudnnStatus_t finalize(cudnnBackendDescriptor_t descriptor) {
       return CUDNN_STATUS_NOT_SUPPORTED;
     }
     ++current->plans;
-    // A plan needs nothing of what it was made of: a copy of the graph.
+    // A plan keeps a copy of the graph and does not need its descriptors.
     made.attributes.clear();
     for (const auto& [name, attribute] : source->attributes)
       made.attributes[name] = attribute;
@@ -291,18 +292,18 @@ cudnnStatus_t execute(cudnnHandle_t handle, cudnnBackendDescriptor_t plan,
   const auto uids = variant.all<int64_t>(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   const auto places = variant.all<void*>(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
   for (size_t i = 0; i < uids.size(); ++i) addresses[uids[i]] = places[i];
-  // Those by value are read now, and lie where they like.
+  // Scalars passed by value are read now, from any address.
   const std::map<int64_t, float> scalars =
       attention ? values_of_scalars(made, addresses)
                 : std::map<int64_t, float>();
   for (const auto& [uid, place] : addresses)
     if (reinterpret_cast<uintptr_t>(place) % 16 != 0 && !scalars.count(uid))
       return refuse("not aligned as was said");
-  // Descriptors outlive the work, which a graph may do several times.
+  // Descriptors outlive the work, which a graph may run several times.
   const auto work = [conv = attention ? FakeConv{} : conv_of(made), attention,
                      graph = made, scalars, addresses, workspace,
                      bytes = engine.workspace_bytes] {
-    // All of it may be written.
+    // The library may write all of the workspace.
     if (bytes > 0) std::memset(workspace, 0xfb, bytes);
     if (attention)
       compute(graph, addresses, scalars);

@@ -1,6 +1,6 @@
-// A cuDNN table over host memory: descriptors are recorded and checked as the
-// library does, and a plan computes its convolution by plain loops from the
-// dimensions and strides it was given.
+// A fake cuDNN in host memory: descriptors are recorded and checked like in the
+// library, and a plan computes its convolution with simple loops from the given
+// dimensions and strides.
 
 #ifndef MPC_TEST_CUDA_FAKE_CUDNN_H_
 #define MPC_TEST_CUDA_FAKE_CUDNN_H_
@@ -21,36 +21,37 @@ struct FakeCudnn {
     double microseconds;
     size_t workspace_bytes = 0;
     std::vector<cuda::cudnnBackendNumericalNote_t> notes = {};
-    // It computes an f32 result of 16-bit operands.
+    // It computes an f32 result from 16-bit operands.
     bool mixed = false;
-    // It is proposed, but its plan cannot be made, or does not run.
+    // It is proposed, but its plan cannot be made (unfinished) or fails
+    // (broken).
     bool unfinished = false, broken = false;
-    // Only the fallback mode proposes it.
+    // It is proposed only in fallback mode.
     bool fallback = false;
-    // It computes attention too.
+    // It also computes attention.
     bool attention = true;
   };
-  // An engine's number is its index.
+  // The number of an engine is its index.
   std::vector<Engine> engines = {{10}};
   size_t version = 92800;
   // The name of a call that fails from now on, or empty.
   std::string failing;
 
-  size_t handles = 0, descriptors = 0;  // That are alive.
-  size_t plans = 0, executions = 0;     // That were made.
-  size_t restored = 0;                  // Plans that were made of text.
-  bool wordless = false;                // No plan is given out as text.
-  // Engine of the last execution.
+  size_t handles = 0, descriptors = 0;  // Currently alive.
+  size_t plans = 0, executions = 0;     // Made so far.
+  size_t restored = 0;                  // Plans restored from text.
+  bool wordless = false;                // Plans cannot be written as text.
+  // The engine of the last execution.
   size_t last = 0;
   cuda::CUstream stream = nullptr;
-  // Does work when its stream comes to it, or returns false; at once if nothing
-  // is set.
+  // Queues work on a stream, or returns false. If not set, work runs
+  // immediately.
   std::function<bool(cuda::CUstream, std::function<void()>)> queue;
-  // What was wrong with the last call that was refused.
+  // The error of the last rejected call.
   std::string refusal;
 
   const cuda::Cudnn* table() const;
-  // The time that work takes is added to the clock of `driver`, if any.
+  // The time of work is added to the clock of `driver`, if any.
   explicit FakeCudnn(HostDriver* driver = nullptr);
   ~FakeCudnn();
   FakeCudnn(const FakeCudnn&) = delete;

@@ -48,7 +48,7 @@ const Names kConvolutions[] = {
      CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA},
 };
 
-// As the library's header describes them.
+// Rules from the library's header.
 std::vector<Rule> make_rules() {
   std::vector<Rule> rules = {
       {CUDNN_BACKEND_TENSOR_DESCRIPTOR, CUDNN_ATTR_TENSOR_DATA_TYPE,
@@ -216,7 +216,8 @@ std::string check_tensor(const FakeDescriptor& tensor) {
   return "";
 }
 
-// Heads of an operand divide those of the result, all else agrees.
+// Checks that the heads of an operand divide those of the result, and that all
+// other dimensions agree.
 std::string check_product(const FakeDescriptor& operation) {
   const View a(*operation.part(CUDNN_ATTR_OPERATION_MATMUL_ADESC)),
       b(*operation.part(CUDNN_ATTR_OPERATION_MATMUL_BDESC)),
@@ -348,7 +349,7 @@ std::string check_descriptor(const FakeDescriptor& descriptor) {
   return "";
 }
 
-// The tensor that the convolution computes.
+// The result tensor of the convolution.
 static const FakeDescriptor** result_of(FakeConv* conv) {
   switch (conv->kind) {
     case CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR:
@@ -376,8 +377,7 @@ FakeConv conv_of(const FakeDescriptor& graph) {
                 names.type};
     if (operation->type != CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR)
       continue;
-    // The identity, or the sum with a bias, of the convolution's virtual
-    // result.
+    // The identity of the convolution's virtual result, or its sum with a bias.
     const FakeDescriptor** made = result_of(&conv);
     if (operation->part(CUDNN_ATTR_OPERATION_POINTWISE_XDESC) != *made)
       return {};
@@ -415,11 +415,11 @@ void compute(const FakeConv& conv, const std::map<int64_t, void*>& addresses) {
   const bool to_input =
       conv.kind == CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR;
   const View& out = forward ? y : to_input ? x : w;
-  // f32 sums of every element of the result, by its offset: it is dense.
+  // f32 sums for every element of the result, indexed by offset (it is dense).
   std::vector<float> sums(static_cast<size_t>(out.dims[0] * out.dims[1] *
                                               out.dims[2] * out.dims[3]));
   const int64_t outputs = y.dims[1] / (x.dims[1] / w.dims[1]);
-  // The operands as f32, by offset.
+  // The operands in f32, indexed by offset.
   const std::vector<float> in_x = to_input ? std::vector<float>() : x.all(),
                            in_w = forward || to_input ? w.all()
                                                       : std::vector<float>(),

@@ -1,4 +1,4 @@
-// cuDNN's backend descriptors as the fake library keeps them.
+// cuDNN's backend descriptors in the fake library.
 
 #ifndef MPC_TEST_CUDA_FAKE_DESCRIPTORS_H_
 #define MPC_TEST_CUDA_FAKE_DESCRIPTORS_H_
@@ -46,13 +46,14 @@ struct FakeDescriptor {
   }
 };
 
-// Checks what finalizing this descriptor would; empty, or what is wrong.
+// Checks a descriptor like finalizing it does; returns an error, or "" if it is
+// valid.
 std::string check_descriptor(const FakeDescriptor& descriptor);
 
-// A convolution graph taken apart. Tensors are null where there are none.
+// The parts of a convolution graph. Tensors that do not exist are null.
 struct FakeConv {
   const FakeDescriptor *operation, *convolution, *x, *w, *y, *bias;
-  bool is_fused;  // Another operation makes the result of its sums.
+  bool is_fused;  // Another operation computes the result from its sums.
   cuda::cudnnBackendDescriptorType_t kind;
 };
 FakeConv conv_of(const FakeDescriptor& graph);
@@ -65,7 +66,7 @@ bool attribute_of(cuda::cudnnBackendDescriptorType_t type,
                   int64_t* out_count);
 size_t size_of(cuda::cudnnBackendAttributeType_t type);
 
-// Computes from addresses by the tensors' unique numbers.
+// Computes a convolution. `addresses` are keyed by the tensors' unique ids.
 void compute(const FakeConv& conv, const std::map<int64_t, void*>& addresses);
 
 }  // namespace mpc::test

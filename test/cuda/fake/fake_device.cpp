@@ -14,7 +14,7 @@ using State = FakeDriver::State;
 
 namespace {
 
-// Contexts are the numbers of their devices, counted from 1.
+// A context is the number of its device, counted from 1.
 thread_local CUcontext current_context = nullptr;
 
 CUcontext context_of(int device) {
@@ -52,7 +52,8 @@ const Named* find_error(CUresult result) {
   return found == std::end(kErrors) ? nullptr : found;
 }
 
-// Whether [address, address + bytes) lies in one block; size_of tells its size.
+// Whether [address, address + bytes) lies in one block; size_of returns its
+// size.
 template <class Map, class SizeOf>
 bool lies_in(const Map& map, uintptr_t address, size_t bytes, SizeOf size_of) {
   auto after = map.upper_bound(address);
@@ -63,7 +64,8 @@ bool lies_in(const Map& map, uintptr_t address, size_t bytes, SizeOf size_of) {
          bytes <= size - (address - block->first);
 }
 
-// Exactly as many bytes as asked for, so that AddressSanitizer sees overruns.
+// Allocates exactly the requested bytes, so that AddressSanitizer detects
+// overruns.
 void* take(size_t bytes) {
   void* memory = nullptr;
   if (posix_memalign(&memory, 256, std::max<size_t>(bytes, 1)) != 0)
@@ -186,7 +188,7 @@ CUresult State::cuMemAlloc_v2(CUdeviceptr* memory, size_t bytes) {
 }
 
 CUresult State::cuMemFree_v2(CUdeviceptr memory) {
-  run_all();  // As CUDA does.
+  run_all();  // Like CUDA.
   if (device_memory.erase(memory) == 0) return CUDA_ERROR_INVALID_VALUE;
   free(reinterpret_cast<void*>(memory));
   return CUDA_SUCCESS;
@@ -243,7 +245,7 @@ CUresult State::cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from,
     return refuse(CUDA_ERROR_INVALID_VALUE, "a copy to memory nobody took");
   auto* target = reinterpret_cast<void*>(to);
   if (is_pinned(from, bytes)) return copy(target, from, bytes, stream);
-  // What is not pinned is read before the call returns.
+  // Memory that is not pinned is read before the call returns.
   ++pageable_copies;
   const auto* first = static_cast<const uint8_t*>(from);
   std::vector<uint8_t> content(first, first + bytes);
@@ -260,7 +262,7 @@ CUresult State::cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t bytes,
   CUresult result =
       copy(to, reinterpret_cast<const void*>(from), bytes, stream);
   if (result != CUDA_SUCCESS || is_pinned(to, bytes)) return result;
-  // To what is not pinned the copy is done when the call returns.
+  // A copy to memory that is not pinned is done when the call returns.
   ++pageable_copies;
   FakeStream* queue = find_stream(stream);
   if (queue->capture) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;

@@ -24,8 +24,8 @@ bool tells_errors(State::Index index) {
   return index == State::k_cuGetErrorName || index == State::k_cuGetErrorString;
 }
 
-// Calls that do what they are asked for even if they return an error, which is
-// then one of before.
+// Calls that take effect even if they return an error, which is then an earlier
+// one.
 bool gives_back(State::Index index) {
   switch (index) {
     case State::k_cuMemFree_v2:
@@ -63,7 +63,7 @@ bool needs_context(State::Index index) {
   }
 }
 
-// The table's function for one that the state has.
+// Wraps a method of the state as a function of the table.
 template <State::Index index, class Method>
 struct Wrapper;
 
@@ -76,7 +76,7 @@ struct Wrapper<index, CUresult (State::*)(Parameters...)> {
     std::lock_guard<State::Mutex> lock(state.mutex);
     CUresult result = state.begin(index);
     if (result != CUDA_SUCCESS && !gives_back(index)) {
-      // A capture ends, whatever the call returns.
+      // A capture ends even if the call fails.
       if constexpr (index == State::k_cuStreamEndCapture)
         state.abandon_capture(parameters...);
       return result;

@@ -1,9 +1,9 @@
-// A CUDA driver over host memory, for tests: streams, events, graphs and
-// modules do what CUDA's do, and what a test needs to see is counted. Kernels
-// run in test/device_sim.
+// A fake CUDA driver in host memory, for tests: streams, events, graphs and
+// modules behave like CUDA's, and calls are counted. Kernels run in
+// test/device_sim.
 //
-// Work is done late: when somebody waits for it or asks. So a buffer that is
-// reused too early, or a result that is read too early, shows.
+// Work runs as late as possible: when somebody waits for it or queries it. This
+// reveals buffers that are reused and results that are read too early.
 
 #ifndef MPC_TEST_CUDA_FAKE_DRIVER_H_
 #define MPC_TEST_CUDA_FAKE_DRIVER_H_
@@ -25,21 +25,22 @@ struct FakeDriverOptions {
   int devices = 1;
   int compute_capability = 90;
   std::string model = "Fake GPU";
-  // What code it takes: null for that of the compute capability, "sim" for
+  // The accepted code: null for code of the compute capability, "sim" for
   // kernels that the compiler made for the simulator.
   const char* architecture = nullptr;
   uint64_t memory = uint64_t{1} << 32;  // Bytes of each device.
   bool can_capture = true;
-  // Code that begins so is too new for the driver; null for none.
+  // Code that begins with this text is too new for the driver; null for none.
   const char* refused = nullptr;
   int version = 13000;  // Version of CUDA.
-  bool delayed = true;  // false: work is done when it is queued.
+  bool delayed = true;  // false: work runs when it is queued.
 };
 
 // A call of a kernel for every thread; `parameters` are cuLaunchKernel's.
 using FakeKernel = std::function<void(void* const* parameters)>;
 
-// The driver that load_driver() gives out while this lives; one at a time.
+// While it exists, load_driver() returns this driver. Only one may exist at a
+// time.
 class FakeDriver {
  public:
   explicit FakeDriver(const FakeDriverOptions& options = {});
@@ -53,8 +54,8 @@ class FakeDriver {
   // does. Device memory is memory of the host.
   cuda::CUresult enqueue(cuda::CUstream stream, std::function<void()> work);
 
-  // Kernels that modules have which are not simulator images.
-  // `sizes` has the bytes of each parameter.
+  // Adds a kernel to modules that are not simulator images. `sizes` has the
+  // bytes of each parameter.
   void add_kernel(const std::string& name, std::vector<size_t> sizes,
                   FakeKernel kernel);
   template <class... Parameters>
@@ -66,33 +67,33 @@ class FakeDriver {
                });
   }
 
-  // Calls since the last reset, by the driver's name; "" counts all. Asking for
-  // the text of an error is no call.
+  // The number of calls since the last reset of the function with this name, or
+  // of all functions for "". Queries for the text of an error do not count.
   uint64_t calls(const std::string& name = "") const;
   void reset_calls();
-  // Names and counts of those, for messages.
+  // Names and counts of these calls, for messages.
   std::string calls_text() const;
 
-  // The n-th call from now on (1 is the next) fails with `result`, and, if
-  // `sticky`, all after it but those that give something back. 0: none.
+  // Makes the n-th call from now on (1 is the next) fail with `result`, and, if
+  // `sticky`, all later ones except those that release something. 0: none.
   void fail_at(uint64_t n, cuda::CUresult result = cuda::CUDA_ERROR_UNKNOWN,
                bool sticky = false);
   // The name of the call that failed, "" if none has yet.
   std::string failed_call() const;
 
-  // Allocations, streams, events, graphs, modules and contexts that nobody gave
-  // back, as text; "" if there are none.
+  // Allocations, streams, events, graphs, modules and contexts that were not
+  // released, as text; "" if there are none.
   std::string leaks() const;
   uint64_t used_memory() const;
 
-  // Copies between the device and host memory that is not pinned, for which
-  // CUDA may wait.
+  // The number of copies between the device and host memory that is not pinned,
+  // which may block in CUDA.
   uint64_t pageable_copies() const;
 
   // The text of the last module, up to its first NUL; "" for a simulator image.
   std::string last_image() const;
 
-  // What was wrong with a kernel or copy that failed; "" if none did.
+  // The error of a kernel or copy that failed; "" if none did.
   std::string error() const;
 
   struct State;

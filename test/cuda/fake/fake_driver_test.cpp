@@ -1,4 +1,4 @@
-// What tests on the fake driver lean on.
+// Properties of the fake driver that other tests rely on.
 
 #include "test/cuda/fake/fake_driver.h"
 
@@ -57,7 +57,7 @@ TEST_F(FakeCuda, DoesWorkWhenSomebodyWaits) {
   EXPECT_EQ(driver.cuMemcpyHtoDAsync_v2(memory, value, 4, stream),
             CUDA_SUCCESS);
   EXPECT_EQ(driver.cuEventRecord(event, stream), CUDA_SUCCESS);
-  *value = 2;  // Too early: the copy is still to come.
+  *value = 2;  // Too early: the copy has not run yet.
   EXPECT_NE(first(memory), 2);
   EXPECT_EQ(driver.cuMemsetD8Async(memory, 0, 4, stream), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuEventSynchronize(event), CUDA_SUCCESS);
@@ -93,7 +93,7 @@ TEST_F(FakeCuda, ReplaysWhatItCaptured) {
   EXPECT_EQ(driver.cuLaunchKernel(function, 2, 1, 1, 3, 1, 1, 0, stream,
                                   parameters, nullptr),
             CUDA_SUCCESS);
-  argument = 0;  // It was read.
+  argument = 0;  // It has already been read.
   CUgraph graph;
   CUgraphExec executable;
   EXPECT_EQ(driver.cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
@@ -149,13 +149,13 @@ TEST_F(FakeCuda, RefusesWhatCudaRefuses) {
   EXPECT_EQ(driver.cuCtxSetCurrent(nullptr), CUDA_SUCCESS);
   EXPECT_EQ(driver.cuStreamSynchronize(stream), CUDA_ERROR_INVALID_CONTEXT);
   EXPECT_EQ(driver.cuCtxSetCurrent(context), CUDA_SUCCESS);
-  // What gives something back does so even if it reports a failure.
+  // Calls that release something do so even if they return a failure.
   fake.fail_at(1);
   EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_ERROR_UNKNOWN);
   EXPECT_EQ(fake.used_memory(), 0u);
 }
 
-// After a kernel that fails, the device is good for nothing.
+// After a kernel fails, the device is unusable.
 TEST_F(FakeCuda, StaysBroken) {
   fake.add_kernel("crash", std::vector<size_t>{},
                   [](void* const*) { mpc_sim_trap("it crashed", "crash", 1); });

@@ -45,13 +45,14 @@ int64_t offset(const Dims& at, const Dims& strides) {
   return sum;
 }
 
-// Values in row-major order of the dimensions, whatever the strides.
+// Values in row-major order of the dimensions, independent of the strides.
 struct Tensor {
   Dims dims;
   std::vector<float> values;
 
-  // Where dimensions are smaller than asked for, neighbours share an index:
-  // queries of several heads the head of the keys, all the one element.
+  // If a dimension is smaller than requested, adjacent indices share an
+  // element: several query heads share a key head, and all share a single
+  // element.
   float at(const Dims& index, const Dims& of) const {
     int64_t position = 0;
     for (size_t d = 0; d < 4; ++d)
@@ -244,7 +245,7 @@ class Computation {
     store(to, std::move(y));
   }
 
-  // The same memory under other dimensions and strides.
+  // Views the same memory with other dimensions and strides.
   void reshape(const FakeDescriptor& operation) {
     const FakeDescriptor& from =
         *operation.part(CUDNN_ATTR_OPERATION_RESHAPE_XDESC);
@@ -271,7 +272,7 @@ class Computation {
   std::map<const FakeDescriptor*, Tensor> between_;
 };
 
-// Calls body(tensor) for each that an operation refers to.
+// Calls body(tensor) for each tensor that an operation refers to.
 template <typename F>
 void for_tensors(const FakeDescriptor& graph, F&& body) {
   for (const FakeDescriptor* operation :

@@ -1,5 +1,5 @@
-// Graphs of products, pointwise operations, reductions and reshapes, computed
-// one operation after the other from what the descriptors say.
+// Executes graphs of products, pointwise operations, reductions and reshapes,
+// one operation after the other, according to their descriptors.
 
 #ifndef MPC_TEST_CUDA_FAKE_GRAPH_H_
 #define MPC_TEST_CUDA_FAKE_GRAPH_H_
@@ -10,10 +10,10 @@
 
 namespace mpc::test {
 
-// True if the graph begins with a product or has one further on: attention.
+// True if the graph has a product, which means that it is attention.
 bool has_product(const FakeDescriptor& graph);
 
-// The tensors that are passed by value, with what the host has at `addresses`.
+// The values of tensors that are passed by value, read from host `addresses`.
 std::map<int64_t, float> values_of_scalars(
     const FakeDescriptor& graph, const std::map<int64_t, void*>& addresses);
 

@@ -1,6 +1,7 @@
-// cuBLASLt, cuDNN and the kernels of kernels/cuda/*.cu on a fake driver: with
-// these, whole sessions run that multiply, convolve and pool. Work is queued on
-// the driver's streams, so that it is done late and graphs can hold it.
+// Fakes of cuBLASLt, cuDNN and the kernels of kernels/cuda/*.cu on a fake
+// driver, with which whole sessions can multiply, convolve and pool. Work is
+// queued on the driver's streams, so that it runs late and can be captured in
+// graphs.
 
 #ifndef MPC_TEST_CUDA_FAKE_LIBRARIES_H_
 #define MPC_TEST_CUDA_FAKE_LIBRARIES_H_
@@ -14,7 +15,7 @@
 
 namespace mpc::test {
 
-// What load_cublaslt() and load_cudnn() give out while this lives.
+// While it exists, load_cublaslt() and load_cudnn() return these fakes.
 class FakeLibraries {
  public:
   explicit FakeLibraries(FakeDriver* driver);
@@ -26,7 +27,7 @@ class FakeLibraries {
 
  private:
   TestImages images_;
-  // Choices of algorithms are kept here and not in the user's folder.
+  // Choices of algorithms are stored here and not in the user's cache folder.
   std::string cache_, cache_before_;
 };
 

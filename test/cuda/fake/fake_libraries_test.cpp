@@ -1,4 +1,4 @@
-// Kernels of the catalog on a driver that works late, queued and captured.
+// Catalog kernels on a driver that runs work late, queued and captured.
 
 #include "test/cuda/fake/fake_libraries.h"
 
@@ -42,8 +42,8 @@ class FakeLibrariesTest : public ::testing::Test {
     EXPECT_EQ(fake.error(), "");
   }
 
-  // Captures the kernel; then lets each launch of the graph compute from what
-  // the inputs are by then.
+  // Captures the kernel; each launch of the graph must then compute from the
+  // inputs at that time.
   void expect_captured(const KernelDesc& desc) {
     SCOPED_TRACE(describe(desc, {1, false}));
     std::string error;
@@ -79,7 +79,7 @@ class FakeLibrariesTest : public ::testing::Test {
       EXPECT_EQ(driver.cuGraphLaunch(executable, context.stream), CUDA_SUCCESS);
       EXPECT_EQ(driver.cuStreamSynchronize(context.stream), CUDA_SUCCESS);
       EXPECT_EQ(fake.error(), "");
-      // Sums of eighths are exact in any order.
+      // Sums of multiples of 1/8 are exact in any order.
       for (size_t i = inputs.size(); i < expected.size(); ++i)
         EXPECT_EQ(std::memcmp(reinterpret_cast<void*>(operands[i]),
                               expected[i].data(), expected[i].size()),
@@ -132,8 +132,8 @@ KernelDesc scaled_matmul_desc() {
           {0, 1}};
 }
 
-// A graph keeps where the factors of each call are, and reads them when it is
-// launched.
+// A graph stores the addresses of the factors of each call, and reads the
+// factors when it is launched.
 TEST_F(FakeLibrariesTest, GraphsReadTheFactorsOfEachCall) {
   std::string error;
   const auto kernel = make_cuda_kernel(scaled_matmul_desc(), context, &error);
@@ -177,7 +177,8 @@ TEST_F(FakeLibrariesTest, GraphsReadTheFactorsOfEachCall) {
     EXPECT_EQ(driver.cuMemFree_v2(memory), CUDA_SUCCESS);
 }
 
-// A session loads what the catalog lists: no kernel may miss a library then.
+// A session loads the libraries that the catalog lists; no kernel may need
+// others.
 TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
   libraries.cublaslt.algorithms = {{10, 1 << 10}};
   libraries.cudnn.engines = {{10, 1 << 10}};
@@ -209,7 +210,7 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
     context.cublaslt = multiplies ? cublaslt : nullptr;
     context.cudnn = convolves ? cudnn : nullptr;
     EXPECT_TRUE(make_cuda_kernel(call, context, &error)) << error;
-    // Another device: what was made for this one has its libraries.
+    // Another device, because what was made for this one has its libraries.
     CudaContext without = context;
     without.shared = make_cuda_shared();
     without.cublaslt = nullptr;
@@ -232,8 +233,8 @@ TEST_F(FakeLibrariesTest, EachCallOfTheDriverMayFail) {
     const auto kernel = make_cuda_kernel(desc, context, &error);
     const std::string failed = fake.failed_call();
     fake.fail_at(0);
-    // All calls were made, or one failed and was either reported or done
-    // without: a trial.
+    // All calls succeeded, or one failed and was reported, or was not essential
+    // (a trial).
     made = failed.empty();
     EXPECT_EQ(kernel != nullptr, error.empty()) << failed << ": " << error;
     EXPECT_TRUE(kernel || error.find(failed) != std::string::npos ||

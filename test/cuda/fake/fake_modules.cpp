@@ -19,10 +19,12 @@ using State = FakeDriver::State;
 
 namespace {
 
-// What images call must be part of the program, which no other code may need.
+// Keeps functions that images call in the program, even if no other code needs
+// them.
 __attribute__((used)) uint32_t (*const kKeep)(uint32_t) = mpc_sim_thread_index;
 
-// Code for this machine, as opposed to a cubin, which is ELF as well.
+// Whether an image is code for this machine rather than a cubin, which is also
+// ELF.
 bool is_simulator_image(const void* image) {
   Elf64_Ehdr header;
   if (std::memcmp(image, ELFMAG, SELFMAG) != 0) return false;
@@ -30,7 +32,7 @@ bool is_simulator_image(const void* image) {
   return header.e_machine != EM_CUDA;
 }
 
-// Bytes of an ELF file of which only the begin is known.
+// The size of an ELF file at this address.
 size_t size_of_image(const void* image) {
   const auto* bytes = static_cast<const char*>(image);
   Elf64_Ehdr header;
@@ -84,7 +86,7 @@ CUresult State::cuModuleLoadDataEx(CUmodule* handle, const void* image,
     (void)cuModuleUnload(*handle);
     return CUDA_ERROR_INVALID_IMAGE;
   }
-  // Text ends with a NUL, as the driver needs it.
+  // Text ends with a NUL, as the driver requires.
   std::string text(static_cast<const char*>(image));
   last_image = text;
   if (options.refused && text.rfind(options.refused, 0) == 0)
@@ -154,7 +156,7 @@ CUresult State::cuLaunchKernel(CUfunction handle, unsigned grid_x,
                                unsigned block_z, unsigned shared_bytes,
                                CUstream stream, void** parameters, void**) {
   const auto* function = reinterpret_cast<const FakeFunction*>(handle);
-  // Parameters are read now, as CUDA does, where their sizes are known.
+  // Like CUDA, read the parameters now, if their sizes are known.
   std::vector<std::vector<uint8_t>> values;
   for (size_t size : function->sizes) {
     const auto* first = static_cast<const uint8_t*>(parameters[values.size()]);

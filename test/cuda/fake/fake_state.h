@@ -1,4 +1,4 @@
-// Inside of the fake driver: what its handles point to.
+// Internals of the fake driver: the objects behind its handles.
 
 #ifndef MPC_TEST_CUDA_FAKE_STATE_H_
 #define MPC_TEST_CUDA_FAKE_STATE_H_
@@ -15,14 +15,14 @@
 
 namespace mpc::test {
 
-// The parameters of the driver's functions are written in its names.
+// Signatures of driver functions use these names.
 using namespace cuda;
 
-// A piece of work; returns what happened.
+// A piece of work; returns its result.
 using FakeWork = std::function<cuda::CUresult()>;
 
 struct FakeEvent {
-  // Records that were queued, and those that have happened.
+  // Numbers of records that were queued and that have run.
   uint64_t queued = 0, happened = 0;
   struct FakeStream* stream = nullptr;  // Stream of the last record.
   uint64_t time = 0;                    // Time of the last event.
@@ -56,7 +56,7 @@ struct FakeModule {
   std::map<std::string, std::unique_ptr<FakeFunction>> functions;
 };
 
-// Objects of one kind that are alive, by handle.
+// The live objects of one kind, by handle.
 template <class Object>
 class FakeObjects {
  public:
@@ -89,7 +89,7 @@ class FakeObjects {
 struct FakeDriver::State {
   using Mutex = std::recursive_mutex;
 
-  // The same order as the table's.
+  // In the order of the table.
   enum Index {
 #define MPC_CUDA_FUNCTION(name, parameters) k_##name,
     MPC_CUDA_DRIVER_FUNCTIONS(MPC_CUDA_FUNCTION)
@@ -97,7 +97,7 @@ struct FakeDriver::State {
         kCount
   };
 
-  // What the table's functions do, under their names.
+  // The implementations of the table's functions, by name.
 #define MPC_CUDA_FUNCTION(name, parameters) cuda::CUresult name parameters;
   MPC_CUDA_DRIVER_FUNCTIONS(MPC_CUDA_FUNCTION)
 #undef MPC_CUDA_FUNCTION
@@ -105,18 +105,18 @@ struct FakeDriver::State {
   // Ends a capture without a graph.
   void abandon_capture(cuda::CUstream handle, cuda::CUgraph* graph);
 
-  // Counts a call; not CUDA_SUCCESS if it must fail.
+  // Counts a call; returns an error if the call must fail.
   cuda::CUresult begin(Index index);
-  // The device of the thread's context, -1 if it has none.
+  // The device of the thread's current context, -1 if there is none.
   int current_device() const;
 
   // Queues work on a stream, or records it if the stream is capturing.
   cuda::CUresult enqueue(cuda::CUstream handle, FakeWork work);
-  // Does what is queued, up to the last record of `event` if not null.
+  // Runs queued work, up to the last record of `event` if it is not null.
   void run(FakeStream* stream, const FakeEvent* event = nullptr,
            uint64_t record = 0);
   void run_all();
-  // Says in `error` what was wrong.
+  // Records `what` in `error` and returns `result`.
   cuda::CUresult refuse(cuda::CUresult result, const std::string& what);
 
   // Whether [address, address + bytes) lies in one allocation.
@@ -126,7 +126,7 @@ struct FakeDriver::State {
                       cuda::CUstream stream);
 
   FakeStream* find_stream(cuda::CUstream handle);
-  // Loads a simulator image; false if it is one that cannot be loaded.
+  // Loads a simulator image; returns false if that fails.
   bool load_image(const void* image, FakeModule* module);
   FakeFunction* find_function(FakeModule* module, const std::string& name);
 
@@ -143,7 +143,7 @@ struct FakeDriver::State {
 
   bool initialized = false;
   std::string last_image;
-  std::vector<int> retained;  // Uses of each device's primary context.
+  std::vector<int> retained;  // Reference counts of primary contexts.
   FakeStream default_stream;
   std::map<std::string, FakeFunction> kernels;
   struct Block {

@@ -27,7 +27,7 @@ void State::run(FakeStream* stream, const FakeEvent* event, uint64_t record) {
   while (!stream->work.empty() && (!event || event->happened < record)) {
     FakeWork work = std::move(stream->work.front());
     stream->work.pop_front();
-    // A broken device does nothing more, but time goes on: events happen.
+    // A broken device does no more work, but events still occur.
     CUresult result = work();
     if (result != CUDA_SUCCESS && broken == CUDA_SUCCESS) broken = result;
   }
@@ -82,7 +82,7 @@ CUresult State::cuStreamWaitEvent(CUstream handle, CUevent event_handle,
 CUresult State::cuStreamBeginCapture_v2(CUstream handle, CUstreamCaptureMode) {
   FakeStream* stream = find_stream(handle);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
-  // As CUDA: the legacy stream cannot capture.
+  // As in CUDA, the legacy stream cannot capture.
   if (!options.can_capture || !handle || stream->capture)
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   stream->capture = std::make_unique<FakeGraph>();
@@ -149,7 +149,7 @@ CUresult State::cuEventSynchronize(CUevent handle) {
   return broken;
 }
 
-// Microseconds: one for each event that happened.
+// One microsecond has passed for each event that occurred.
 CUresult State::cuEventElapsedTime(float* milliseconds, CUevent begin_handle,
                                    CUevent end_handle) {
   FakeEvent* first = events.find(begin_handle);

@@ -1,4 +1,4 @@
-// Stands for a kernel that the compiler made for the simulator.
+// Imitates a kernel that the compiler made for the simulator.
 
 #include <stddef.h>
 #include <stdint.h>

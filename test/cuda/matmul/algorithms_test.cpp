@@ -1,4 +1,4 @@
-// How an algorithm of cuBLASLt is chosen and kept.
+// Choosing an algorithm of cuBLASLt, and remembering it.
 
 #include <gtest/gtest.h>
 
@@ -32,12 +32,12 @@ TEST_F(CudaMatmul, RemembersWithinTheProcess) {
   chosen(device);
   const size_t products = library.products;
   EXPECT_EQ(chosen(device), "cublasLt:algo 1, the fastest of an earlier trial");
-  // One, so that a capture need not load code.
+  // It runs once, so that a capture need not load code.
   EXPECT_EQ(library.products, products + 1);
   // Another session's kernels use it,
   device.shared = make_cuda_shared();
   EXPECT_EQ(chosen(device), "cublasLt:algo 1, the fastest of an earlier trial");
-  // and another device's know nothing of it.
+  // but kernels of another device do not.
   device.device_name = "Fake A100";
   EXPECT_EQ(chosen(device), "cublasLt:algo 1, 7.0 us, fastest of 2");
 }
@@ -80,7 +80,7 @@ TEST_F(CudaMatmul, ADamagedFileIsTriedAnewAndRewritten) {
     std::ifstream file(cache_file());
     whole.assign(std::istreambuf_iterator<char>(file), {});
   }
-  // Cut anywhere, and each byte another.
+  // Truncated anywhere, and with each byte changed.
   for (size_t i = 0; i < 2 * whole.size(); ++i) {
     std::string damaged = whole.substr(0, i);
     if (i >= whole.size()) {
@@ -114,8 +114,8 @@ TEST_F(CudaMatmul, DeterministicTakesTheFirstWithoutATrial) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-// The types of a product, and what may add the parts of its sums: parts in 16
-// bits would be rounded once each, and those in f16 may overflow.
+// The types of a product, and the allowed reductions of split sums: partial
+// sums in 16 bits would each be rounded, and those in f16 may overflow.
 TEST_F(CudaMatmul, NeverAddsPartsInSixteenBits) {
   const auto chosen_of = [&](Types types, const CudaContext& device) {
     std::string error;
@@ -125,7 +125,7 @@ TEST_F(CudaMatmul, NeverAddsPartsInSixteenBits) {
     return kernel ? kernel->implementation() : error;
   };
   for (const bool ignores_mask : {false, true}) {
-    // INPLACE, OUTPUT_TYPE, COMPUTE_TYPE and not cut at all.
+    // INPLACE, OUTPUT_TYPE, COMPUTE_TYPE, and not split.
     library.algorithms = {{1, 0, 1}, {2, 0, 4}, {3, 0, 2}, {4}};
     for (auto& algorithm : library.algorithms)
       algorithm.ignores_mask = ignores_mask;
@@ -145,7 +145,7 @@ TEST_F(CudaMatmul, NeverAddsPartsInSixteenBits) {
   }
 }
 
-// An earlier version may have kept such an algorithm.
+// An earlier version may have stored such an algorithm.
 TEST_F(CudaMatmul, AKeptAlgorithmThatAddsInSixteenBitsIsTriedAnew) {
   library.algorithms = {{10}, {7, 0, 2}};
   EXPECT_EQ(chosen(context()), "cublasLt:algo 1, 7.0 us, fastest of 2");
@@ -162,11 +162,11 @@ TEST_F(CudaMatmul, TrialsTakeWhatIsIdle) {
   const auto first = reinterpret_cast<uintptr_t>(arena.data());
   device.idle.address = (first + 255) / 256 * 256;
   device.idle.bytes = arena.size() - (device.idle.address - first);
-  // Room for what is left: the flush of the caches, which are 4 KiB here.
+  // Enough for the flush of the caches, which are 4 KiB here.
   driver.memory_bytes = 8192;
   EXPECT_EQ(chosen(device), "cublasLt:algo 1, 7.0 us, fastest of 2");
   EXPECT_EQ(driver.used_bytes, 0u);
-  // Operands that do not fit there come from the device, if they can.
+  // Operands that do not fit there are allocated on the device, if possible.
   device.idle.bytes = 300;
   device.device_name = "another";
   EXPECT_NE(chosen(device).find("as a trial failed: cuMemAlloc_v2"),

@@ -1,4 +1,4 @@
-// What is said where cuBLASLt or the driver fails.
+// Errors if cuBLASLt or the driver fails.
 
 #include <gtest/gtest.h>
 

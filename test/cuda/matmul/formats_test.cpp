@@ -1,4 +1,4 @@
-// Products of FP8 with their factors, and of TF32, through cuBLASLt's table.
+// FP8 products with factors, and TF32 products, with cuBLASLt.
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 namespace mpc::test {
 namespace {
 
-// 1, 2 and 0.5 in turn; for E5M2, too.
+// Codes of 1, 2 and 0.5 in turn, in E4M3 or E5M2.
 std::vector<uint8_t> fp8_codes(size_t count, bool e5m2) {
   std::vector<uint8_t> codes(count);
   for (size_t i = 0; i < count; ++i)
@@ -18,7 +18,7 @@ std::vector<uint8_t> fp8_codes(size_t count, bool e5m2) {
   return codes;
 }
 
-// Element (row, column) of the product of such operands.
+// Element (row, column) of the product of operands with these codes.
 float fp8_sum(size_t row, size_t column) {
   const float values[] = {0.5f, 1, 2};
   float sum = 0;
@@ -42,7 +42,7 @@ TEST_F(CudaMatmul, MultipliesFp8OfBothFormats) {
     const cuda::CUdeviceptr all[] = {address(lhs.data()), address(rhs.data()),
                                      address(plain.data())};
     ASSERT_EQ(old->enqueue(all, 0, nullptr), "") << library.refusal;
-    // They are read where each call says, and when it runs.
+    // Each call reads its factors at its own addresses, when it runs.
     for (float factor : {0.5f, 4.0f}) {
       const float lhs_factor = factor, rhs_factor = 0.25f;
       const cuda::CUdeviceptr operands[] = {
@@ -61,7 +61,7 @@ TEST_F(CudaMatmul, MultipliesFp8OfBothFormats) {
 }
 
 // The factor of the left operand is that of the library's B. A product with two
-// equal factors would not tell, nor would one without a NaN to stop.
+// equal factors, or without a NaN, would not reveal an error.
 TEST_F(CudaMatmul, EachFactorIsThatOfItsOperand) {
   std::string error;
   const auto kernel = make_cuda_kernel(
@@ -79,8 +79,8 @@ TEST_F(CudaMatmul, EachFactorIsThatOfItsOperand) {
   EXPECT_EQ(library.last_scales[1], &factors[0]);
 }
 
-// Where a batch broadcasts in two ways at once, a product is several calls; all
-// have the factors.
+// If a batch broadcasts in two ways, a product is several calls, which all have
+// the factors.
 TEST_F(CudaMatmul, EveryCallHasTheFactors) {
   const KernelDesc desc = {KernelId::scaled_matmul,
                            {{MPC_DTYPE_F8E4M3, {2, 1, 3, 32}},
@@ -113,8 +113,8 @@ TEST_F(CudaMatmul, EveryCallHasTheFactors) {
               << i << ", " << j << ", " << row << ", " << column;
 }
 
-// A result in bf16 is rounded behind the factors: nothing is too large or too
-// small for it before.
+// A bf16 result is rounded after the factors are applied, so intermediate sums
+// can be neither too large nor too small for bf16.
 TEST_F(CudaMatmul, RoundsBehindTheFactors) {
   std::string error;
   const auto kernel = make_cuda_kernel(
@@ -132,7 +132,8 @@ TEST_F(CudaMatmul, RoundsBehindTheFactors) {
     EXPECT_EQ(static_cast<float>(value), 0x1p-115f);
 }
 
-// Algorithms for products with factors are found and kept apart from others.
+// Algorithms for products with factors are chosen and stored separately from
+// others.
 TEST_F(CudaMatmul, FactorsAreKnownBeforeAnAlgorithmIs) {
   library.algorithms = {{10}, {7}};
   const KernelDesc desc =
@@ -156,7 +157,7 @@ TEST_F(CudaMatmul, FactorsAreKnownBeforeAnAlgorithmIs) {
   }
 }
 
-// What only the library can refuse.
+// Errors that only the library can detect.
 TEST_F(CudaMatmul, SaysThatFactorsAreRefused) {
   std::string error;
   const KernelDesc desc =
@@ -174,8 +175,7 @@ TEST_F(CudaMatmul, SaysThatFactorsAreRefused) {
             "cublasLtMatmulDescSetAttribute: CUBLAS_STATUS_NOT_SUPPORTED");
 }
 
-// Products of a forward pass, which have E4M3 on both sides; gradients are
-// E5M2.
+// Forward products have E4M3 operands on both sides; gradients are E5M2.
 TEST_F(CudaMatmul, OnlyForwardProductsOfFp8AccumulateFast) {
   const auto is_fast = [&](const KernelDesc& desc) {
     std::string error;
@@ -215,7 +215,7 @@ TEST_F(CudaMatmul, RoundsToTf32WhereTheCallSaysSo) {
   EXPECT_EQ(product(), 4 + 0x1p-9f);
   desc.attributes = {0, 0, 0};
   EXPECT_EQ(product(), 4 + 0x1p-9f);
-  // What is kept of trials tells them apart.
+  // Stored results of trials distinguish the two.
   desc.attributes = {0, 0, 1};
   const size_t heuristics = library.heuristics;
   EXPECT_EQ(product(), 4);

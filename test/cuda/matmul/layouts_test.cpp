@@ -1,4 +1,4 @@
-// The mapping of products to cuBLASLt's layouts, against the reference.
+// The mapping of products to cuBLASLt's layouts, compared with the reference.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ TEST_F(CudaMatmul, MapsEveryLayout) {
       for (int flags = 0; flags < 4; ++flags)
         for (const Types types : kCudaTypes) {
           const KernelDesc desc = matmul_desc(c, flags & 1, flags & 2, types);
-          // Large ones as often as needed to see the batches.
+          // Large cases only with bf16 operands, which is enough for batches.
           if (cases == &kLargeMatmuls && types.dtype != MPC_DTYPE_BF16)
             continue;
           device.deterministic = cases == &kLargeMatmuls;

@@ -1,4 +1,4 @@
-// Products through cuBLASLt's table on a fake of it.
+// Matrix products with a fake of cuBLASLt.
 
 #ifndef MPC_TEST_CUDA_MATMUL_MATMUL_H_
 #define MPC_TEST_CUDA_MATMUL_MATMUL_H_
@@ -22,7 +22,7 @@ using kernels::testing::matmul_desc;
 using kernels::testing::MatmulCase;
 using kernels::testing::Types;
 
-// Machinery of a device without one. Caches go to a folder of the test.
+// A context without a real device. Caches are in a folder of the test.
 class CudaMatmul : public ::testing::Test {
  protected:
   CudaMatmul()
@@ -53,7 +53,7 @@ class CudaMatmul : public ::testing::Test {
         matmul_desc({{3, 5}, {5, 7}, {3, 7}}, false, false, kCudaTypes[3]),
         context, error);
   }
-  // The algorithm that a kernel made in this context uses.
+  // The algorithm used by a kernel that is made in this context.
   std::string chosen(const CudaContext& context) {
     std::string error;
     const auto kernel = make(context, &error);
@@ -80,7 +80,7 @@ inline KernelDesc fp8_desc(mpc_dtype_t lhs, mpc_dtype_t rhs,
           {0, 1}};
 }
 
-// The same as earlier compilers describe it.
+// The same without factors, as earlier compilers described it.
 inline KernelDesc unscaled(KernelDesc desc) {
   desc.id = KernelId::matmul;
   desc.operands.erase(desc.operands.begin() + 2, desc.operands.begin() + 4);

@@ -1,4 +1,4 @@
-// Generated kernels on the CPU and on a GPU, beside each other.
+// Generated kernels on a GPU compared with the CPU.
 
 #include <gtest/gtest.h>
 
@@ -38,14 +38,14 @@ TEST_P(GpuKernels, AgreeWithTheCpu) {
           tolerance_of(wanted[k].info.dtype) * std::max(1.0, std::fabs(want)))
           << "output " << k << ", element " << i;
     }
-  // Once more, by the graph that the first run left: the same bits.
+  // Again, with the graph of the first run: identical bits.
   std::vector<Values> again = values_of(program_.outputs("f"));
   ASSERT_FALSE(gpu_.run("f", tensors_of(inputs), tensors_of(again)));
   for (size_t k = 0; k < found.size(); ++k)
     EXPECT_EQ(found[k].bytes, again[k].bytes) << "output " << k;
 }
 
-// FP8 is in what a device with it runs.
+// Whether the programs include FP8, which not every device supports.
 bool has_fp8() {
   std::ifstream file(folder() + "/architecture");
   std::string name;

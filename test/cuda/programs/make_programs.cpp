@@ -3,10 +3,10 @@
 // usage: mpc-make-gpu-programs FOLDER ARCHITECTURE [--if-driver]
 //
 // Writes packages for the CPU and for a GPU of one architecture ("sm_90", or
-// "sim" for the simulator): every program that kernels are tested on, and the
-// example models and one of texts in each precision. What runs them needs no
+// "sim" for the simulator): every program of the kernel tests, and the example
+// models and some others in each precision. Tests that run them do not need the
 // compiler. With
-// --if-driver nothing is written where there is no CUDA driver.
+// --if-driver nothing is written if there is no CUDA driver.
 //
 //===----------------------------------------------------------------------===//
 
@@ -37,7 +37,7 @@ static LogicalResult writeFile(const std::string &name,
   return success(file.good());
 }
 
-/// Names for what the runtime takes and gives.
+/// Names inputs and outputs, as the runtime requires.
 static void nameArguments(ModuleOp module) {
   Builder builder(module.getContext());
   for (auto func : module.getOps<func::FuncOp>()) {
@@ -50,7 +50,7 @@ static void nameArguments(ModuleOp module) {
   }
 }
 
-/// For any x86-64 CPU that machines with a GPU have.
+/// Options for a CPU level that all machines with a GPU have.
 static CompileOptions commonOptions() {
   CompileOptions options;
   options.targets = {"cpu", "cuda:" + architecture};
@@ -95,14 +95,14 @@ static LogicalResult makeKernels() {
   context.loadAllAvailableDialects();
   for (const std::string &source : test::sourceNames())
     for (const test::KernelProgram &program : test::programsOf(source)) {
-      // f64 is for the CPU.
+      // f64 runs only on the CPU.
       if (program.name.find("-f64-") != std::string::npos) continue;
       if (failed(makeKernel(program, context))) return failure();
     }
   return success();
 }
 
-/// An initializer with values that are small, of both signs and different.
+/// An initializer with small, distinct values of both signs.
 static std::string parameter(const std::string &name, unsigned rows,
                              unsigned columns) {
   std::string text = "float[" + std::to_string(rows) + ", " +
@@ -113,7 +113,7 @@ static std::string parameter(const std::string &name, unsigned rows,
   return text + "}";
 }
 
-/// Classes of texts: rows of tables, one of them by the place of the token.
+/// Classifies texts: embeddings of tokens and of positions.
 static std::string tokensModel() {
   return "<ir_version: 8, opset_import: [\"\" : 17]>\n"
          "tokens (int64[32, 12] tokens) => (float[32, 10] logits)\n<" +
@@ -127,8 +127,8 @@ static std::string tokensModel() {
          "  logits = Gemm <transB = 1> (f, w)\n}\n";
 }
 
-/// Classes of digits: each row looks at those above it, in four heads of which
-/// two share keys.
+/// Classifies digits: each row attends to those above it, with four heads, two
+/// of which share keys.
 static std::string attentionModel() {
   return "<ir_version: 10, opset_import: [\"\" : 23]>\n"
          "attention (float[32, 1, 8, 8] images) => (float[32, 10] logits)\n<" +
@@ -143,8 +143,8 @@ static std::string attentionModel() {
          "  f = Flatten (a)\n  logits = Gemm <transB = 1> (f, w)\n}\n";
 }
 
-/// Classes of digits, read row by row in both directions. States of all steps
-/// lie in one tensor.
+/// Classifies digits, reading row by row in both directions. The states of all
+/// steps are in one tensor.
 static std::string recurrentModel() {
   return "<ir_version: 8, opset_import: [\"\" : 17]>\n"
          "recurrent (float[32, 1, 8, 8] images) => (float[32, 10] logits)\n<" +
@@ -164,8 +164,8 @@ static std::string recurrentModel() {
          "  f = Flatten (t)\n  logits = Gemm <transB = 1> (f, w)\n}\n";
 }
 
-/// Two layers of a GPT: normalization, attention of all heads in one product,
-/// and a wide layer with GELU. Extents are those that FP8 takes.
+/// Two layers of a GPT: normalization, attention with one product for all
+/// heads, and a wide layer with GELU. Extents are suitable for FP8.
 static std::string gptModel() {
   std::string text =
       "<ir_version: 10, opset_import: [\"\" : 23]>\n"
@@ -182,7 +182,7 @@ static std::string gptModel() {
     for (int i = 1; i < 32; ++i) list += ", " + value;
     return " = {" + list + "}";
   };
-  // Small logits: two programs that round in other places stay near each other.
+  // Small logits, so that programs that round in different places stay close.
   for (std::string name : {"0a", "0b", "1a", "1b", "2a"})
     text += ", float[32] g" + name + row(name == "2a" ? "0.125" : "1") +
             ", float[32] b" + name + row("0");
@@ -214,7 +214,7 @@ static std::string gptModel() {
          "logits = Gemm <transB = 1> (f, w)\n}\n";
 }
 
-/// A device gets FP8 if it multiplies in it.
+/// Whether the device can multiply FP8.
 static bool hasFp8() {
   unsigned version = 0;
   return StringRef(architecture).starts_with("sim") ||
@@ -233,7 +233,7 @@ static LogicalResult makeModels() {
   for (std::string model :
        {"mlp", "cnn", "tokens", "attention", "gpt", "recurrent"})
     for (std::string precision : {"fp32", "tf32", "bf16", "fp16", "fp8"}) {
-      // Products are all that it changes.
+      // TF32 changes only products.
       if (precision == "tf32" && model != "mlp" && model != "attention")
         continue;
       if (precision == "fp8" &&
@@ -246,7 +246,7 @@ static LogicalResult makeModels() {
       if (isText) options.lr = model == "gpt" ? 0.003 : 0.01;
       options.precision = precision;
       options.observe = model == "mlp";
-      if (precision == "fp8") {  // Small layers gain nothing by it.
+      if (precision == "fp8") {  // Small layers gain nothing from it.
         options.opPrecision = {model == "gpt" ? "h0=fp8" : "fc1=fp8"};
         if (model == "mlp") options.accumulate = 2;
       }

@@ -1,4 +1,4 @@
-// Models that train on the CPU and on a GPU, beside each other.
+// Training models on a GPU compared with the CPU.
 
 #include <gtest/gtest.h>
 
@@ -17,8 +17,8 @@ const char* batch_entry(const Program& program) {
   return program.has_entry("step") ? "step" : "accumulate";
 }
 
-// Batches of blurred digits, or of texts in which one token is frequent: what
-// the models tell apart quickly.
+// Batches of blurred digits, or of texts in which one token is frequent, which
+// the models learn quickly.
 class Batches {
  public:
   explicit Batches(const Program& program)
@@ -76,7 +76,7 @@ TEST_P(GpuModels, TrainAsTheCpuDoes) {
   for (int i = 0; i < steps(); ++i) {
     mpc_step_info_t cpu = step(cpu_, for_cpu), gpu = step(gpu_, for_gpu);
     ASSERT_EQ(gpu.step, cpu.step) << "step " << i;
-    // Single steps drift apart; curves do not.
+    // Single steps may drift apart, but the curves do not.
     double near = is("fp32") ? 1e-4 : 0.05;
     if (i < 20 || is("fp32")) {
       ASSERT_NEAR(gpu.loss, cpu.loss, near * std::max(1.0f, cpu.loss))
@@ -93,7 +93,7 @@ TEST_P(GpuModels, TrainAsTheCpuDoes) {
   }
 }
 
-// Without `deterministic` a library may add in another order each time.
+// Without `deterministic`, a library may add in a different order each time.
 TEST_P(GpuModels, GoOnFromACheckpointBitForBit) {
   std::string path = ::testing::TempDir() + "gpu-" + GetParam();
   fs::remove_all(path);
@@ -118,8 +118,9 @@ TEST_P(GpuModels, GoOnFromACheckpointBitForBit) {
   }
 }
 
-// A step that is no graph, a choice that nobody timed and an attention that is
-// not cuDNN's compute the same, several times slower.
+// No fallbacks are used: a step without a graph, a choice that was not timed,
+// or an attention without cuDNN would compute the same, but several times
+// slower.
 TEST_P(GpuModels, FallBackToNothing) {
   Batches batches(program_);
   step(gpu_, batches);
@@ -141,8 +142,8 @@ TEST_P(GpuModels, FallBackToNothing) {
   EXPECT_TRUE(cpu_.kernels().empty());
 }
 
-// Engines are timed once: by the first session of a process, for all that
-// follow on this machine.
+// Engines are timed only once, by the first session, for all later sessions on
+// this machine.
 TEST_P(GpuModels, LaterSessionsTimeNothing) {
   Session later;
   mpc_session_options_t options = {};
@@ -165,8 +166,8 @@ TEST_P(GpuModels, LaterSessionsTimeNothing) {
   EXPECT_GE(chosen, 1u);
 }
 
-// Whatever formats each device computes in, one goes on with what the other
-// saves, and both have all states of it.
+// Whatever formats the devices use, one can continue from a checkpoint of the
+// other, and both have all of its states.
 TEST_P(GpuModels, TakeTurns) {
   std::string path = ::testing::TempDir() + "turns-" + GetParam();
   fs::remove_all(path);
@@ -208,12 +209,12 @@ TEST_P(GpuModels, TakeTurns) {
 
 class GpuObservedModels : public GpuModels {};
 
-// An image too bright for its product: the op that a CPU names.
+// An image too bright for its product: names the same op as the CPU.
 TEST_P(GpuObservedModels, NameTheOpThatOverflows) {
   std::vector<Values> inputs =
       values_of(program_.inputs(batch_entry(program_)));
   for (size_t i = 0; i < 64; ++i) inputs[0].as<float>(i) = 3e38f;
-  if (is("fp8")) {  // The product reads the largest number of FP8 instead.
+  if (is("fp8")) {  // Saturates to the largest FP8 number instead.
     mpc_step_info_t info = {};
     EXPECT_FALSE(gpu_.step(tensors_of(inputs), &info));
     EXPECT_EQ(info.skipped, 0);
@@ -236,7 +237,7 @@ TEST_P(GpuObservedModels, NameTheOpThatOverflows) {
   EXPECT_EQ(of_gpu, blamed(cpu_));
   EXPECT_NE(of_gpu.find(", forward, "), std::string::npos) << of_gpu;
 
-  // Told of later, when the caller's batch is gone.
+  // Reported later, when the caller's batch is no longer available.
   Session late;
   mpc_session_options_t options = {};
   options.device = "cuda";

@@ -1,8 +1,8 @@
-// Programs on the CPU and on a GPU, beside each other. mpc-make-gpu-programs
-// writes them; those for the simulator run on a driver over host memory.
+// Compares programs on the CPU and on a GPU. mpc-make-gpu-programs writes them;
+// those for the simulator run on a fake driver in host memory.
 //
-// MPC_GPU_PROGRAMS names another folder with programs. If there is none, there
-// is nothing to run them on.
+// MPC_GPU_PROGRAMS names another folder with programs. Without programs, there
+// is no device to run them on, and nothing is tested.
 
 #ifndef MPC_TEST_CUDA_PROGRAMS_PROGRAMS_H_
 #define MPC_TEST_CUDA_PROGRAMS_PROGRAMS_H_
@@ -52,7 +52,7 @@ inline std::vector<std::string> programs(const std::string& prefix,
   return names;
 }
 
-// Elements of one tensor, as they lie in memory.
+// The elements of one tensor, in memory order.
 struct Values {
   mpc_binding_info_t info;
   std::vector<uint8_t> bytes;
@@ -116,7 +116,7 @@ inline std::vector<mpc_tensor_t> tensors_of(std::vector<Values>& values) {
   return tensors;
 }
 
-// Relative to the larger of 1 and the value: sums cancel.
+// Relative to the larger of 1 and the value, because sums may cancel.
 inline double tolerance_of(mpc_dtype_t dtype) {
   if (dtype == MPC_DTYPE_BF16) return 0x1p-7;
   return dtype == MPC_DTYPE_F16 ? 0x1p-9 : 2e-5;

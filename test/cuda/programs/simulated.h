@@ -7,9 +7,10 @@
 
 namespace mpc::test {
 
-// While it lives, "cuda" is a driver over host memory: generated kernels run in
-// test/device_sim, as do our own of the catalog; its libraries are fakes that
-// compute from what they are told. One at a time.
+// While it exists, "cuda" is a fake driver in host memory: generated kernels
+// and our own catalog kernels run in test/device_sim, and the libraries are
+// fakes that compute according to their descriptors. Only one may exist at a
+// time.
 class SimulatedDevice {
  public:
   SimulatedDevice();

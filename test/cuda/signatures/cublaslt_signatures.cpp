@@ -1,5 +1,5 @@
-// Our declarations of cuBLASLt against the library's header. Nothing to run: it
-// compiles or it does not.
+// Compares our declarations of cuBLASLt with the library's header, at compile
+// time.
 
 #include <cublasLt.h>
 

@@ -1,5 +1,5 @@
-// Our declarations of cuDNN against the library's header. Nothing to run: it
-// compiles or it does not.
+// Compares our declarations of cuDNN with the library's header, at compile
+// time.
 
 #include <cudnn_graph.h>
 

@@ -1,9 +1,9 @@
-// Our declarations of the driver API against the toolkit's. Nothing to run: it
-// compiles or it does not.
+// Compares our declarations of the driver API with the toolkit's, at compile
+// time.
 
 #include "kernels/cuda/driver/driver.h"
 
-// The functions under the names they have in the library.
+// Declares the functions with their names in the library.
 #define __CUDA_API_VERSION_INTERNAL
 #include <cuda.h>
 

@@ -10,8 +10,8 @@
 
 namespace mpc::test {
 
-// Pointers agree with pointers; numbers and enums with those of their size;
-// structs with structs of their size.
+// Pointers match pointers; numbers and enums match those of the same size;
+// structs match structs of the same size.
 template <class Ours, class Theirs>
 constexpr bool are_alike() {
   if constexpr (std::is_void_v<Ours> || std::is_void_v<Theirs>)
@@ -45,8 +45,8 @@ struct Signature<Result (*)(Parameters...)> {
 
 }  // namespace mpc::test
 
-// Fails to compile unless `pointer`, a member of a table of functions, can hold
-// `function` of a library's header.
+// Fails to compile unless `pointer`, a member of a function table, can hold
+// `function` of the library's header.
 #define MPC_CHECK_SIGNATURE(pointer, function)                      \
   static_assert(::mpc::test::Signature<decltype(pointer)>::is_like( \
                     static_cast<decltype(&function)>(nullptr)),     \
