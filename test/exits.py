@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a command and fails unless its exit code is the one that is wanted.
+"""Runs a command and fails unless its exit code is the expected one.
 
 Usage: exits.py CODE COMMAND... (in tests: %exits 3 mpc-translate ...). For the
 shell of lit, which knows `not` but not $?.

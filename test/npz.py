@@ -1,4 +1,4 @@
-"""Arrays of .npz files, for tests: CI has no NumPy."""
+"""Reads and writes arrays of .npz files for tests, because CI has no NumPy."""
 import ast
 import math
 import struct
@@ -8,7 +8,7 @@ CODES = {"<f4": "f", "<f8": "d", "<i8": "q", "<i4": "i", "|b1": "?"}
 
 
 class Array:
-    """Row-major elements as bytes."""
+    """An array: row-major elements as bytes."""
 
     def __init__(self, kind, shape, data):
         self.kind, self.shape, self.data = kind, tuple(shape), data
@@ -17,7 +17,7 @@ class Array:
         return [value for value, in struct.iter_unpack("<" + CODES[self.kind], self.data)]
 
     def rows(self, begin, end):
-        """Of dimension 0, those from `begin` up to `end`."""
+        """The elements from `begin` to `end` (exclusive) along dimension 0."""
         size = len(self.data) // self.shape[0]
         end = self.shape[0] if end is None else end
         return Array(self.kind, (end - begin, *self.shape[1:]), self.data[begin * size : end * size])

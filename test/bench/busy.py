@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training beside other work: time and CPU of a step, alone and beside busy loops.
+"""Training while the machine is busy: time and CPU time of a step, alone and with busy loops.
 
 A busy loop per CPU (--loops) takes its share of every core; half of the speed is then
 what is left. Sides are programs that take the arguments of mpc-step-bench: that of this
@@ -17,7 +17,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 
 
 class BusyLoops:
-    """So many processes that compute as long as the block lasts."""
+    """Runs this many processes that compute during the block."""
 
     def __init__(self, count):
         self.count = count
@@ -33,7 +33,7 @@ class BusyLoops:
 
 
 def measure(command, package, steps, threads):
-    """Microseconds of a step, and of CPU time per step."""
+    """Microseconds per step, and of CPU time per step."""
     options = [f"--steps={steps}", f"--warm-up={steps // 5}", f"--threads={threads}"]
     process = subprocess.Popen([*command, package, *options], stdout=subprocess.PIPE)
     step = float(process.stdout.read()) / 1000

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where training ends in each precision, beside how far seeds alone lie apart.
+"""Final metrics of training in each precision, compared with the spread between seeds.
 
 usage: convergence.py TEXT [--precisions fp32 bf16 fp16] [--json=FILE]
 
@@ -93,7 +93,7 @@ class Gpt(nn.Module):
 
 
 class UNet(nn.Module):
-    """Two levels; what is on the way down joins what comes up."""
+    """A two-level U-Net with a skip connection."""
 
     def __init__(self, width=8):
         super().__init__()
@@ -133,7 +133,7 @@ def digits_in_rows(_):
 
 
 class Text:
-    """Windows of a text, whose last tenth is not trained on."""
+    """Windows of a text; the last tenth is not used for training."""
 
     def __init__(self, path):
         text = path.read_text()
@@ -142,7 +142,7 @@ class Text:
         self.codes = np.array([place[letter] for letter in text], np.int64)
 
     def windows(self, seed):
-        """Each seed begins elsewhere, so that windows differ and not just their order."""
+        """Each seed begins at another position, so that the windows differ and not only their order."""
         codes = self.codes[seed % Gpt.LENGTH:]
         count = (len(codes) - 1) // Gpt.LENGTH
         x = codes[:count * Gpt.LENGTH].reshape(count, -1)
@@ -152,7 +152,7 @@ class Text:
 
 
 def draw_shapes(seed, count, size=32):
-    """Noisy images of a disc, a box and a diamond; labels of pixels are 1, 2, 3, or 0 beside them."""
+    """Noisy images of a disc, a box and a diamond; labels of pixels are 1, 2, 3, or 0 for the background."""
     random = np.random.default_rng(seed)
     rows, columns = np.mgrid[:size, :size]
     images = random.normal(0, 0.4, (count, 1, size, size)).astype(np.float32)
@@ -169,7 +169,7 @@ def draw_shapes(seed, count, size=32):
 
 
 def shapes(seed):
-    # All seeds are tested on the same.
+    # All seeds are tested on the same images.
     return draw_shapes(seed + 1, 1024), draw_shapes(0, 256)
 
 
@@ -192,7 +192,7 @@ def make_tasks(text):
 
 
 class Sample:
-    """One metric of several runs; the larger, the better if `sign` is 1."""
+    """One metric of several runs; larger is better if `sign` is 1."""
 
     def __init__(self, runs, metric, sign):
         values = [run[metric] for run in runs]
@@ -203,7 +203,7 @@ class Sample:
         return self.sign * (self.mean - other.mean)
 
     def better(self, other):
-        """By how many deviations of the other."""
+        """The difference in standard deviations of the other."""
         gain = self.gain(other)
         if not gain:
             return 0.0
@@ -230,7 +230,7 @@ class Bench:
         return done.stdout
 
     def export(self, task, seed, folder):
-        """Weights and data of a seed: model.onnx, train.npz, test.npz."""
+        """Writes weights and data of a seed: model.onnx, train.npz, test.npz."""
         torch.manual_seed(seed)
         model = task.model().train()
         for name, (x, labels) in zip(("train", "test"), task.data(seed)):
@@ -244,7 +244,7 @@ class Bench:
                               training=torch.onnx.TrainingMode.TRAINING)
 
     def precision_options(self, task, seed, precision, folder):
-        """fp8 everywhere, for the models are small; auto by a profile of its first steps."""
+        """Forces fp8 everywhere, because the models are small; auto uses a profile of the first steps."""
         if precision == "fp8":
             return ["--fp8-all-layers"]
         if precision != "auto":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Time of a training step of the digits models: ours beside PyTorch's.
+"""Time of a training step of the digits models, compared with PyTorch.
 
 Needs `pip install torch==2.13.0` and the target mpc-benchmarks. Sides take turns
 in every round, each in a process of its own with the same threads; a round in
@@ -52,7 +52,7 @@ class Bench:
     def __init__(self, args):
         self.args = args
         self.bin = args.build / "bin"
-        # Every process pins the same way; only one of them works at a time.
+        # All processes pin threads in the same way; only one works at a time.
         self.environment = dict(
             os.environ,
             OMP_NUM_THREADS=str(args.threads),
@@ -89,7 +89,7 @@ class Bench:
         return float(self.output(self.bin / "mpc-step-bench", package, *options))
 
     def instructions(self, model, precision, batch, folder):
-        """Instructions of a step, from the IR of the last stage."""
+        """The number of instructions of a step, from the IR of the last stage."""
         source = ROOT / "runtime/examples/digits" / f"{model}.onnx"
         options = [f"--precision={precision}", f"--batch={batch}"]
         dump = pathlib.Path(folder) / f"{model}-{precision}"
@@ -111,7 +111,7 @@ class Bench:
         for number in range(self.args.rounds):
             before = self.canary(precision)
             sides = list(times)
-            # Nobody always comes first.
+            # Alternate the order, so that no side always runs first.
             for side in sides if number % 2 == 0 else reversed(sides):
                 if side in workers:
                     time = workers[side].round(self.args.steps)

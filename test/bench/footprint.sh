@@ -1,5 +1,5 @@
 #!/bin/sh
-# What compiling costs and how large the runtime is, against what we promise.
+# Cost of compiling and size of the runtime, compared with documented limits.
 # usage: footprint.sh [BUILD]     (default: build; needs GNU time and binutils)
 set -eu
 root=$(cd "$(dirname "$0")/../.." && pwd)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Training steps on a GPU: ours beside PyTorch's, on the same GPU in one run.
+"""Training steps on a GPU compared with PyTorch, on the same GPU in one run.
 
 Sides take turns in every round, each in a process of its own, with the machine's
 own ceilings before and after: a product of 8192 x 8192 random matrices in bf16
@@ -35,14 +35,14 @@ ROOT = HERE.parent.parent
 PEERS = ("eager", "compile", "reduce-overhead", "graph")
 WARM_UP = 10
 LEAST_STEPS = 30
-# Most relative difference of a loss: between two orders of summation in f32,
-# between two programs that round to bf16 in other places, and where operands
-# have 3 bits behind the point.
+# Maximum relative difference of losses: between two orders of summation in f32, between
+# programs that round to bf16 in different places, and with operands that have 3 fraction
+# bits.
 TOLERANCE = {"fp32": 1e-4, "bf16": 2e-2, "fp8": 5e-2}
 
 
 class Failed(Exception):
-    """A side that cannot take part, and why."""
+    """The reason why a side cannot take part."""
 
 
 class Side:
@@ -92,7 +92,7 @@ class Side:
             self.process.stdin.write(f"{question}\n".encode())
             self.process.stdin.flush()
         except BrokenPipeError:
-            pass  # answer() says why.
+            pass  # answer() reports why.
         return self.answer()
 
     def close(self):
@@ -104,7 +104,7 @@ class Side:
 
 
 def with_cuda_libraries():
-    """The environment, with the libraries that PyTorch's wheels bring along."""
+    """The environment, with the libraries of PyTorch's wheels."""
     paths = [os.environ["LD_LIBRARY_PATH"]] if os.environ.get("LD_LIBRARY_PATH") else []
     for place in sys.path:
         paths += sorted(glob.glob(os.path.join(place, "nvidia", "*", "lib")))
@@ -122,7 +122,7 @@ class Bench:
     # --- Sides ----------------------------------------------------------------
 
     def package(self, work, precision):
-        """Compiles the model, or finds the package made elsewhere."""
+        """Compiles the model, or finds a package that was compiled elsewhere."""
         if self.args.packages:
             return self.unpack(work)
         path = self.folder / f"{work.name}-{precision}.mpc"
@@ -156,7 +156,7 @@ class Bench:
         return Side("ours", command, deadline, self.environment)
 
     def weights(self, work):
-        """Packages made elsewhere are without the model's weights."""
+        """Loads weights, which packages compiled elsewhere do not have."""
         import gpu_models
 
         path = self.folder / f"{work.name}-weights.npz"
@@ -191,7 +191,7 @@ class Bench:
     # --- Parts ----------------------------------------------------------------
 
     def compare_losses(self, work, precision, deadline):
-        """First losses of ours and of PyTorch's twin, from the same weights."""
+        """The first losses of ours and of PyTorch's twin, from the same weights."""
         import gpu_models
 
         if self.args.packages and work.twin[0] == "DigitsMlp":
@@ -199,7 +199,7 @@ class Bench:
         if self.args.packages and work.accumulates:
             return {"skipped": "the package accumulates gradients"}
         work = gpu_models.without_dropout(work, self.folder)
-        # All of it in f32 leaves no choice for single ops.
+        # With everything in f32, there is no choice for single ops.
         without = ["--accumulate"] + ["--op-precision"] * (precision == "fp32")
         options = [o for o in work.options if not o.startswith(tuple(without))]
         work = dataclasses.replace(work, part="step", options=tuple(options))
@@ -232,7 +232,7 @@ class Bench:
                 work, self.package(work, work.precision), deadline
             )
         }
-        # The update alone is the same kernel however the rest is run.
+        # The update alone is the same kernel in every mode.
         modes = ("eager", "graph") if work.part == "apply" else PEERS
         for mode in filter(modes.__contains__, self.args.peers):
             starts[mode] = lambda mode=mode: self.torch(work, mode, deadline)
@@ -244,7 +244,7 @@ class Bench:
         return sides, failures
 
     def count_steps(self, side):
-        """So many that a round of one side takes about as long as asked for."""
+        """The number of steps for which a round of one side takes about the requested time."""
         first = side.ask(f"steps {self.args.steps}")["seconds"] / self.args.steps
         return max(self.args.steps, min(5000, int(self.args.round_seconds / first)))
 
@@ -256,7 +256,7 @@ class Bench:
             steps = {name: self.count_steps(side) for name, side in sides.items()}
             for number in range(self.args.rounds):
                 names = list(sides)
-                # Nobody always comes first.
+                # Alternate the order, so that no side always runs first.
                 for name in names if number % 2 == 0 else reversed(names):
                     found = sides[name].ask(f"steps {steps[name]}")
                     times[name].append(found["seconds"] / steps[name])
@@ -267,15 +267,15 @@ class Bench:
         finally:
             for side in sides.values():
                 side.close()
-        # A round counts only if every side ran in it.
+        # A round counts only if every side took part.
         rounds = min(map(len, times.values()), default=0)
         times = {name: values[:rounds] for name, values in times.items()}
         numbers = summarize(work, times)
-        # By the device's clock, to be compared with the host's.
+        # Times of the device's clock, to be compared with the host's.
         for name in numbers:
             if events[name]:
                 numbers[name]["event_us"] = statistics.median(events[name]) * 1e6
-            # How long it took to be ready, and of ours on which device.
+            # The time until a side was ready, and for ours the device.
             numbers[name]["ready"] = sides[name].ready
         return numbers, failures
 
@@ -301,7 +301,7 @@ class Bench:
     # --- Kernels --------------------------------------------------------------
 
     def kernels(self, work, deadline):
-        """Time in each kernel of one step: ours by ncu, PyTorch's by its own
+        """Time in each kernel of one step: ours from ncu, PyTorch's from its own
         profiler."""
         found = {}
         if not shutil.which("ncu"):
@@ -342,7 +342,7 @@ class Bench:
 
 
 def max_difference(losses, reference):
-    """Most relative difference; infinite where a loss is no number."""
+    """The maximum relative difference; infinite if a loss is not finite."""
     if len(losses) != len(reference) or not losses:
         return math.inf
     worst = 0.0
@@ -354,8 +354,7 @@ def max_difference(losses, reference):
 
 
 def summarize(work, times):
-    """Per side: median, extremes, the ratio to ours and what that is per
-    second."""
+    """For each side: median, extremes, ratio to ours, and rates per second."""
     sides = {}
     if not any(times.values()):
         return sides
@@ -376,7 +375,7 @@ def summarize(work, times):
             ratios = [peer / own for peer, own in zip(values, ours)]
             side["ratio"] = median / statistics.median(ours)
             side["ratio_min"], side["ratio_max"] = min(ratios), max(ratios)
-            # No side won if rounds disagree on which.
+            # No side wins if rounds disagree.
             side["counts"] = side["ratio_min"] > 1 or side["ratio_max"] < 1
         sides[name] = side
     return sides
@@ -403,8 +402,8 @@ def parse_kernels(text):
 
 
 def subtract_kernels(fewer, more):
-    """What one step more has more of: kernels that run once at the beginning
-    are in both."""
+    """The difference for one more step; kernels that run once at the beginning are in
+    both."""
     rows = []
     for name, (calls, us, size) in more.items():
         before = fewer.get(name, [0, 0.0, 0.0])
@@ -509,8 +508,8 @@ def is_sound(result, dry_run):
 
 
 def make_packages(args):
-    """Compiles all parts for a machine without the compiler. Weights are left
-    zero and so take no room; whoever runs it brings them."""
+    """Compiles all parts for a machine without the compiler. Weights are zero, so that
+    packages are small; the run supplies them."""
     import gpu_models
 
     args.make_packages.mkdir(parents=True, exist_ok=True)
@@ -576,7 +575,7 @@ def main():
         for name in args.parts:
             report["parts"].append(bench.run(name))
             show(report["parts"][-1], report["ceilings"])
-            if args.json:  # Whatever comes after, this part is kept.
+            if args.json:  # Save this part, in case a later one fails.
                 args.json.write_text(json.dumps(report, indent=1) + "\n")
         if not args.dry_run:
             report["ceilings"].append(bench.ceilings())

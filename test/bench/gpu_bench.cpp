@@ -1,7 +1,7 @@
 // mpc-gpu-bench PACKAGE --data=FILE.npz [OPTIONS]: our side of gpu.py. Prints
 // one line of JSON when it is ready, then one for each line on stdin:
 //
-//   steps N    seconds of N steps, the last one finished
+//   steps N    seconds of N steps, until the last one has finished
 //   losses N   the losses of N steps
 //
 // The arrays of FILE.npz are one batch, named like the inputs.
@@ -65,8 +65,8 @@ mpc_tensor_t view_of(mpc::npz::Array& array) {
           {MPC_DEVICE_HOST, 0}};
 }
 
-// Memory of a GPU for inputs that lie there before a step. Never freed: the
-// process ends with the bench.
+// GPU memory for inputs that are there before a step. Never freed, because the
+// process ends with the benchmark.
 class GpuMemory {
  public:
   explicit GpuMemory(int index) : index_(index) {
@@ -82,7 +82,7 @@ class GpuMemory {
     must("cuCtxSetCurrent", driver_->cuCtxSetCurrent(context));
   }
 
-  // Moves a tensor's bytes there.
+  // Moves the bytes of a tensor to GPU memory.
   void take(mpc_tensor_t* tensor, size_t bytes) {
     mpc::cuda::CUdeviceptr memory = 0;
     must("cuMemAlloc_v2", driver_->cuMemAlloc_v2(&memory, bytes));
@@ -104,7 +104,7 @@ class GpuMemory {
   const mpc::cuda::Driver* driver_ = nullptr;
 };
 
-// Without characters that JSON would need to escape.
+// Removes characters that JSON would need to escape.
 std::string plain(std::string text) {
   for (char& c : text)
     if (c == '"' || c == '\\' || static_cast<unsigned char>(c) < ' ') c = ' ';
@@ -129,9 +129,9 @@ class Bench {
     set_inputs();
   }
 
-  // What computes the steps, for people.
+  // A description of the device.
   std::string device() const { return plain(session_.device()); }
-  // The kernels of libraries, as a JSON array; empty where there are none.
+  // The library kernels as a JSON array; empty if there are none.
   std::string kernels() const {
     std::string list;
     for (const mpc_kernel_info_t& info : session_.kernels())
@@ -181,7 +181,7 @@ class Bench {
                                  input.name + "'");
       inputs_.push_back(view_of(*found));
     }
-    // The CPU's memory is the host's.
+    // The memory of the CPU is that of the host.
     if (options_.inputs == "host" || options_.device == "cpu") return;
     size_t colon = options_.device.find(':');
     GpuMemory memory(colon == std::string::npos
@@ -193,8 +193,8 @@ class Bench {
           memory.take(&inputs_[i], array.data.size());
   }
 
-  // Each call ends when the device has finished: one synchronisation is timed
-  // along with each update.
+  // Each call returns when the device has finished, so the time of each update
+  // includes a synchronisation.
   double time_updates(int count) {
     double seconds = 0;
     std::vector<mpc_tensor_t> unwanted(
@@ -247,7 +247,7 @@ bool parse(int argc, char** argv, Options* options) {
          (options->part == "step" || options->part == "apply");
 }
 
-// Answers one line; returns false if it is no command.
+// Answers one line; returns false if it is not a command.
 bool answer(Bench& bench, const std::string& line) {
   std::istringstream words(line);
   std::string command;

@@ -28,12 +28,12 @@ class Workload:
     data: pathlib.Path
     batch: int
     twin: tuple
-    inputs: str  # Where batches lie before a step: "host" or "device".
+    inputs: str  # Where batches are before a step: "host" or "device".
     options: tuple = ()  # Options of mpc compile.
     parameters: int = 0
-    flops: float = 0  # FLOPs of a step; 0: not what limits it.
-    bytes: float = 0  # A step must move; 0: not what limits it.
-    part: str = "step"  # What of a step is timed: "step" or "apply".
+    flops: float = 0  # FLOPs of a step; 0: not the limiting factor.
+    bytes: float = 0  # Bytes that a step must move; 0: not the limiting factor.
+    part: str = "step"  # The part that is timed: "step" or "apply".
     precision: str = "bf16"  # Ours. PyTorch's twin of FP8 computes in bf16.
 
     @property
@@ -42,7 +42,7 @@ class Workload:
 
 
 class Graph:
-    """A chain of nodes on input "x"; `top` is what the next node takes."""
+    """A chain of nodes on input "x"; `top` is the input of the next node."""
 
     def __init__(self, width):
         self.width = width
@@ -66,7 +66,7 @@ class Graph:
 
     def gemm(self, name, fan_in, fan_out):
         bound = 1 / math.sqrt(fan_in)
-        # float32 from the start: in double 4096 x 4096 are 128 MiB.
+        # float32 from the start, because 4096 x 4096 doubles are 128 MiB.
         shape = (fan_out, fan_in)
         values = self.random.random(shape, dtype=np.float32) * (2 * bound) - bound
         weight = self.weight(f"{name}.weight", values)
@@ -77,7 +77,7 @@ class Graph:
         return sum(math.prod(tensor.dims) for tensor in self.initializers)
 
     def save(self, path, classes):
-        """Writes the model, large weights beside it, and checks it."""
+        """Writes the model, with large weights in a separate file, and checks it."""
         self.nodes[-1].output[0] = "logits"
         x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", self.width])
         logits = helper.make_tensor_value_info(
@@ -120,7 +120,7 @@ def make_perceptron(folder, name, layers, width, batch, **more):
     parameters = graph.count()
     graph.save(model, width)
     write_batch(data, batch, (width,), width)
-    # The gradient of the first input is not wanted.
+    # The gradient of the first input is not needed.
     products = 3 * layers - 1
     flops = products * 2 * batch * width * width
     more.setdefault("flops", flops)
@@ -142,7 +142,7 @@ def mlp(folder, tiny):
 
 
 def mlp_fp8(folder, tiny):
-    """The same model, whose inner layers are multiplied in FP8."""
+    """The same model, with inner layers in FP8."""
     layers, width, batch = (3, 32, 16) if tiny else (8, 4096, 8192)
     inner = f"--op-precision=fc[1-{layers - 2}]=fp8"
     return make_perceptron(
@@ -188,8 +188,8 @@ def rows(folder, name, tiny, norm):
     parameters = graph.count()
     graph.save(model, width)
     write_batch(data, batch, (width,), width)
-    # In two passes: over rows, which read x in f32 and write their gradients in
-    # 16 bit, and down the columns of both for the gradients of the parameters.
+    # Two passes: over rows, reading x in f32 and writing gradients in 16 bit, and over
+    # the columns of both for the gradients of the parameters.
     must_move = batch * width * 2 * (4 + 2 + (2 if norm else 0))
     return Workload(
         name,
@@ -220,7 +220,7 @@ def digits(folder, model, batch):
 
 
 def without_dropout(work, folder):
-    """The same workload with a model whose losses two programs can share."""
+    """The same workload with a model whose losses can be compared between programs."""
     model = onnx.load(work.model)
     ratios = [node.input[1] for node in model.graph.node if node.op_type == "Dropout"]
     if not ratios:
@@ -234,7 +234,7 @@ def without_dropout(work, folder):
 
 
 def initializers(path):
-    """Names and arrays of a model's weights, wherever they lie."""
+    """Names and arrays of a model's weights, including external data."""
     for tensor in onnx.load(path).graph.initializer:
         yield tensor.name, numpy_helper.to_array(tensor)
 
@@ -246,8 +246,7 @@ def write_weights(path, target):
 
 
 def clear_weights(work):
-    """Puts zeros in the place of large weights: what is compiled from the model
-    packs into next to nothing."""
+    """Replaces large weights by zeros, so that the compiled package compresses well."""
     large = work.model.with_suffix(".weights")
     if large.exists():
         size = large.stat().st_size

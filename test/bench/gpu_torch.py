@@ -132,7 +132,7 @@ class Training:
             # The layout PyTorch recommends for convolutions in 16 bit.
             self.model = self.model.to(memory_format=torch.channels_last)
         self.inputs = [tensor.to(self.device) for tensor in host]
-        # What lies on the host is copied in every step.
+        # Inputs on the host are copied in every step.
         self.host = None
         if job["inputs"] == "host":
             self.host = [t.pin_memory() if self.on_gpu else t for t in host]
@@ -194,7 +194,7 @@ class Training:
             for _ in range(WARM_UP):
                 self.step()
             return
-        # As PyTorch's notes on CUDA graphs have it: on another stream first.
+        # Warm up on another stream first, as PyTorch's notes on CUDA graphs say.
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(stream):
@@ -248,8 +248,8 @@ class Training:
 
 
 class Ceilings:
-    """What a GPU does at best: a large product of random matrices in bf16, and a
-    copy that reads and writes 8 GB in all."""
+    """The peak rates of the GPU: a large product of random matrices in bf16, and a copy
+    that reads and writes 8 GB in total."""
 
     def __init__(self, job):
         self.size = job["gemm"]

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Compares what two builds of mpc make of the same models, bit by bit.
+"""Compares the results of two builds of mpc on the same models, bit by bit.
 
 usage: identical.py OLD NEW [--only=REGEX] [--models=40] [--results=FILE]
 
@@ -23,7 +23,7 @@ import tempfile
 FAMILIES = pathlib.Path(__file__).resolve().parents[1] / "goldens" / "families"
 PRECISIONS = ("fp32", "bf16", "fp16", "fp8")
 STEPS = 6
-# Each model is compiled in each precision without flags and with two of these sets.
+# Each model is compiled in each precision, without flags and with two of these sets.
 FLAGS = (
     ["--accumulate=2", "--clip-norm=1"],
     ["--ema=0.9", "--ema-warmup", "--lr-schedule=cosine", "--warmup=2"],
@@ -64,7 +64,7 @@ def digest(path):
 
 
 def run(mpc, model, data, options, folder):
-    """What this build makes of it; texts are free to change."""
+    """The results of this build, without texts, which may change."""
     package, checkpoints = folder / "model.mpc", folder / "run"
     shutil.rmtree(checkpoints, ignore_errors=True)
     package.unlink(missing_ok=True)
@@ -103,7 +103,7 @@ def states_of(checkpoints):
 
 
 def compare(old, new):
-    """In one word, and what differs."""
+    """The verdict in one word, and the differences."""
     if old["compile"] != new["compile"]:
         return "DIFFERS", f"compile: exit status {old['compile']} and {new['compile']}"
     if old["compile"] != 0:

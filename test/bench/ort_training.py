@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A training step of ONNX Runtime's artifacts: mpc beside the package that made them.
+"""A training step of ONNX Runtime's artifacts: mpc compared with the package that made them.
 
 usage: ort_training.py MPC [--rounds=N] [--models=REGEX]
 
@@ -102,7 +102,7 @@ def generate(make, batch, shape, words, folder):
 
 
 class Package:
-    """The package itself."""
+    """ONNX Runtime's own package."""
 
     def __init__(self, folder, x, labels):
         self.module = api.Module(str(folder / "training_model.onnx"),
@@ -121,7 +121,7 @@ class Package:
 
 
 class Compiled:
-    """mpc, with data in a file."""
+    """mpc, with data from a file."""
 
     def __init__(self, mpc, folder, precision, data):
         self.mpc, self.data = mpc, data

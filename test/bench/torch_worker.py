@@ -87,7 +87,7 @@ def main():
         steps = int(line)
         start = time.perf_counter_ns()
         for _ in range(steps):
-            loss = step().item()  # Ours returns the loss of every step too.
+            loss = step().item()  # mpc also returns the loss of every step.
         print((time.perf_counter_ns() - start) / steps, flush=True)
 
 

@@ -67,7 +67,7 @@ def compare_steady(paths):
     first = GOLDEN["weights"]
     wide, *narrow = (weights_of(path) for path in paths)
     start = [round_to_nearest(w) for w in first]
-    # Updates are 2e-4 at most, away from zero: half a step of bf16 is 0.004.
+    # Updates are at most 2e-4; away from zero, half a step of bf16 is 0.004.
     still = [i for i, w in enumerate(start)
              if w < -1.2 and round_to_nearest(w - 2 * rate) == w]
     way = [first[i] - wide[i] for i in still]

@@ -31,7 +31,7 @@ assert len(steps) == len(expected["loss"]), f"{len(steps)} steps"
 
 
 def read(file):
-    """The tensors of a safetensors file, all f32."""
+    """The tensors of a safetensors file, which are all f32."""
     data = file.read_bytes()
     length, = struct.unpack("<Q", data[:8])
     for name, entry in json.loads(data[8 : 8 + length]).items():

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes goldens, or checks that they are what was made.
+"""Makes goldens, or checks that they are unchanged.
 
 make.py GROUP...           runs the generator of each group and writes its MANIFEST.json
 make.py --list             names the groups, their folders and what their generators need
@@ -75,7 +75,7 @@ def make(name):
     script, *arguments = shlex.split(group.command)
     folder = ROOT / "test" / group.folder
     folder.mkdir(parents=True, exist_ok=True)
-    # torch.export orders what a loop carries by hashes of strings.
+    # torch.export orders loop-carried values by hashes of strings.
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONHASHSEED": "0"}
     subprocess.run([sys.executable, str(ROOT / "test" / script), *arguments], check=True, env=environment)
     manifests.write(folder, f"test/{script}", f"test/goldens/make.py {name}", group.seeds,
@@ -83,7 +83,7 @@ def make(name):
 
 
 def check(folders):
-    """Prints what is wrong, and returns whether anything is."""
+    """Prints faults, and returns whether there are any."""
     wrong = False
     for folder in folders or [f"test/{group.folder}" for group in GROUPS.values()]:
         for fault in manifests.check(pathlib.Path(os.path.relpath(ROOT / folder)), ROOT):

@@ -1,8 +1,7 @@
-"""What made each file of a folder of goldens, in its MANIFEST.json, and whether it still is that file.
+"""Writes and checks MANIFEST.json, which records how the files of a folder of goldens were made.
 
-A manifest names the generator, the command, the seeds, the versions of what took part and the SHA-256 of each file,
-by its path in the folder. Every file of the folder is listed but the manifest itself and README.md. Checking needs
-nothing but Python.
+A manifest names the generator, the command, the seeds, the versions of packages, and the SHA-256 of each file by its
+path in the folder. It lists every file of the folder except itself and README.md. Checking needs only Python.
 """
 import hashlib
 import json
@@ -33,7 +32,7 @@ def find_version(package):
 
 
 def write(folder, generator, command, seeds, packages, repeats):
-    """Lists the files of `folder`, which this process or one that it started made."""
+    """Lists the files of `folder`, which this process or a child process made."""
     manifest = {
         "generator": generator,
         "command": command,
@@ -46,7 +45,7 @@ def write(folder, generator, command, seeds, packages, repeats):
 
 
 def check(folder, root=None):
-    """What is wrong with the files of `folder`, a line each. `root` is where generators are."""
+    """Yields a line for each fault of the files of `folder`. `root` is the folder with the generators."""
     path = folder / NAME
     if not path.exists():
         yield f"{path}: is missing"

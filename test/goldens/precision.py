@@ -14,7 +14,7 @@ import sys
 
 mpc, digits, folder = sys.argv[1], pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3])
 here = pathlib.Path(__file__).resolve().parent / "precision"
-# One batch is a sample of rounding errors: ours and autocast's differ by a tenth where
+# One batch is a sample of rounding errors: ours and autocast's differ by a tenth even if
 # they round the same tensors.
 SLACK = 1.1
 POINT = 0.01 # Largest difference in accuracy.
@@ -30,7 +30,7 @@ def run(*arguments):
 
 def prepare(name, precision, *options):
     package = folder / f"{name}-{precision}.mpc"
-    # What PyTorch keeps in buffers is an initializer in the file, and trained.
+    # PyTorch's buffers are initializers in the file, and would be trained.
     options += ("--freeze=mean|spread",) if name == "centre" else ()
     scale = ["--loss-scale-init=1024"] if precision == "fp16" else []
     run("compile", here / f"{name}.onnx", f"--precision={precision}", "--loss=softmax-cross-entropy", *scale, *options,

@@ -29,7 +29,7 @@ def case(family, name, inputs, nodes, outputs, known=None, formula=None):
 
 
 def numbers(seed, *shape, scale=1.0):
-    """Numbers that depend on the seed alone."""
+    """Numbers that depend only on the seed."""
     random = np.random.default_rng(zlib.crc32(seed.encode()))
     return (scale * random.standard_normal(shape)).astype(np.float32)
 
@@ -42,7 +42,7 @@ def shape_text(array):
     return "[" + ", ".join(map(str, array.shape)) + "]"
 
 
-# Functions of one number: also where they are flat, and at 0.
+# Unary functions, including flat regions and 0.
 WIDE = np.array([-1e4, -88.5, -20, -4, -1.5, -0.3, -1e-6, 0, 1e-6, 0.3, 1.5, 4, 20, 88.5, 1e4, 3.2],
                 np.float32).reshape(2, 8)
 for op in ("GeluGrad", "FastGeluGrad", "QuickGeluGrad"):
@@ -70,7 +70,7 @@ def silu_slope(x, alpha):
     return s * (1 + alpha * x * (1 - s))
 
 
-# 5.5 of what ONNX Runtime computes wrongly: the tanh form's gradient is not that of erf.
+# ONNX Runtime computes this wrongly: the gradient of the tanh form is not that of erf.
 case("functions", "GeluGrad_of_tanh", {"dy": numbers("c", 3, 5), "x": numbers("d", 3, 5, scale=2)},
      'z = Gelu <approximate = "tanh"> (x) y = com.microsoft.GeluGrad (dy, x)',
      "float[3, 5] z, float[3, 5] y",
@@ -121,7 +121,7 @@ case("functions", "SoftmaxGrad_last", {"dy": numbers("t", 2, 3, 4), "y": softmax
      "x = com.microsoft.SoftmaxGrad <axis = -1> (dy, y)", "float[2, 3, 4] x")
 case("functions", "LogSoftmaxGrad", {"dy": numbers("t", 2, 3, 4), "y": np.log(flat)},
      "x = com.microsoft.LogSoftmaxGrad (dy, y)", "float[2, 3, 4] x")
-# What softmax gives a masked element is 0.
+# softmax is 0 for a masked element.
 masked = numbers("mask", 3, 5)
 masked[:, 3:] = -np.inf
 case("functions", "SoftmaxGrad_13_masked", {"dy": numbers("u", 3, 5), "x": masked},
@@ -137,7 +137,7 @@ for name, rest, known in (("", "", {}), ("_ratio", ", r", {"r": np.float32(0.25)
                           ("_trains", ", r, t", {"r": np.float32(0.25), "t": np.bool_(True)})):
     case("functions", "DropoutGrad" + name, {"dy": numbers("dg", 3, 6), "m": mask},
          f"x = com.microsoft.DropoutGrad (dy, m{rest})", "float[3, 6] x", known)
-# Prediction drops nothing, and all of the gradient comes back.
+# In inference form dropout drops nothing, and the gradient passes unchanged.
 for name, op, back in (("Dropout", "Dropout", "DropoutGrad"),
                        ("BitmaskDropout", "com.microsoft.BitmaskDropout", "BitmaskDropoutGrad")):
     case("functions", name + "_and_back", {"x": numbers("x", 3, 6), "dy": numbers("y", 3, 6)},
@@ -146,7 +146,7 @@ for name, op, back in (("Dropout", "Dropout", "DropoutGrad"),
 
 # Losses: labels of every class, ignored ones, one sample, scores far apart.
 def class_loss_grad(dy, scores, label, weight=None, ignored=None, reduction="mean"):
-    """The gradient at scores [N, C, d..], and the loss and its log-probabilities."""
+    """The gradient for scores [N, C, d..], the loss, and its log-probabilities."""
     log_prob = log_softmax(scores, 1)
     counts = np.ones(label.shape) if weight is None else weight[np.where(label == ignored, 0, label)]
     counts = np.where(label == ignored, 0.0, counts)
@@ -206,7 +206,7 @@ for name, loss in LOSSES.items():
              f"y, p = com.microsoft.SoftmaxCrossEntropyLossInternal <{kind}> (x, l{inner}) "
              f"g = com.microsoft.SoftmaxCrossEntropyLossInternalGrad <{kind}> (dy, p, l{inner})",
              f"{total} y, {logs} p, {logs} g", i, formula=both)
-        # And those that nobody knows the scores of.
+        # The same from arbitrary log-probabilities, without scores.
         p = log_softmax(scores.astype(float), 1).astype(np.float32)
         case("losses", f"Grad_{name}_{reduction}", {"dy": dy, "p": p, "l": label} | w,
              f"g = com.microsoft.SoftmaxCrossEntropyLossGrad <{old}> (dy, p, l{rest})", f"{logs} g",
@@ -219,7 +219,7 @@ for name, loss in LOSSES.items():
                      f"{total} y", i,
                      formula=lambda p, l, w=None, i=None, name=name, reduction=reduction:
                      class_loss_grad(0, p, l, w, LOSSES[name].get("ignored"), reduction)[1])
-# The same by ONNX Runtime itself.
+# The same computed by ONNX Runtime itself.
 for name in ("plain", "ignored_weighted", "dense"):
     loss = LOSSES[name]
     w = {"w": loss["weight"]} if "weight" in loss else {}
@@ -311,7 +311,7 @@ for name, shape, momentum, epsilon, scale in (
          f"float{whole} y, float{row} rm, float{row} rv, float{row} sm, float{row} sv, float{whole} dx, "
          f"float{row} ds, float{row} db",
          formula=lambda momentum=momentum, epsilon=epsilon, **a: batch_norm(momentum=momentum, epsilon=epsilon, **a))
-# What ONNX Runtime keeps, the forward op alone.
+# What ONNX Runtime keeps: the forward op alone.
 case("norms", "BatchNormInternal_of_runtime",
      {"x": numbers("bx", 2, 3, 4, 5), "s": numbers("bs", 3), "b": numbers("bb", 3), "m": numbers("bm", 3),
       "v": np.abs(numbers("bv", 3))},

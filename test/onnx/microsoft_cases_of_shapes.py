@@ -1,4 +1,4 @@
-"""Rows of microsoft_ops.py: windows, elements by index, products, and what goes with them."""
+"""Rows of microsoft_ops.py: windows, elements by index, products, and related ops."""
 import itertools
 
 import numpy as np
@@ -6,9 +6,9 @@ import numpy as np
 from microsoft_cases import case, ints, numbers, shape_text
 
 
-# Windows, one product after the other.
+# Windows, computed product by product.
 def taps(image, positions, kernel, strides, pads, dilations):
-    """Which place of the image each position of the window has for each of its elements."""
+    """The index in the image for each element of the result and each position of the window."""
     for p in itertools.product(*map(range, positions)):
         for k in itertools.product(*map(range, kernel)):
             q = tuple(a * s - b + c * d for a, s, b, c, d in zip(p, strides, pads, k, dilations))
@@ -17,7 +17,7 @@ def taps(image, positions, kernel, strides, pads, dilations):
 
 
 def conv_grad(image, positions, weight, group, geometry):
-    """Gradients of sum(positions * conv(image, weight)) at image and weight."""
+    """Gradients of sum(positions * conv(image, weight)) for image and weight."""
     at_image, at_weight = np.zeros_like(image), np.zeros_like(weight)
     outs, ins = weight.shape[0] // group, weight.shape[1]
     for g in range(group):
@@ -60,7 +60,7 @@ for name, (xs, ws, ys, group, strides, pads, dilations) in CONVS.items():
     geometry = (strides, pads[:count], dilations)
     dy = numbers("dy" + name, xs[0], ws[0], *ys)
     x, w = numbers("x" + name, *xs), numbers("w" + name, *ws)
-    runtime = name in ("", "grouped", "line")  # The rest agrees with the formula.
+    runtime = name in ("", "grouped", "line")  # The others agree with the formula.
 
     def gradients(dy, x, w, group=group, geometry=geometry):
         return *conv_grad(x, dy, w, group, geometry), total(dy)
@@ -69,7 +69,7 @@ for name, (xs, ws, ys, group, strides, pads, dilations) in CONVS.items():
          f"dx, dw, db = com.microsoft.ConvGrad <{attributes}> (dy, x, w)",
          f"float{shape_text(x)} dx, float{shape_text(w)} dw, float[{ws[0]}] db",
          formula=None if runtime else gradients)
-    # The convolution takes what ConvTranspose gives.
+    # The gradient of ConvTranspose is a convolution of its result.
     case("windows", "ConvTransposeGrad_" + name, {"dy": x, "x": dy, "w": w},
          f"dx, dw, db = com.microsoft.ConvTransposeGrad <{attributes}, "
          f"output_padding = {[xs[2 + i] + pads[i] + pads[count + i] - (ws[2 + i] - 1) * dilations[i] - 1 - (ys[i] - 1) * strides[i] for i in range(count)]}> (dy, x, w)",
@@ -87,7 +87,7 @@ case("windows", "ConvGrad_same", {"dy": numbers("dy", 1, 2, 3, 3), "x": numbers(
      "float[1, 1, 5, 6] dx, float[2, 1, 3, 2] dw",
      formula=lambda dy, x, w: conv_grad(x, dy, w, 1, ((2, 2), (1, 0), (1, 1))))
 
-# Many elements are equal: the first counts.
+# Many elements are equal: the first one gets the gradient.
 POOLS = {
     "": ((2, 3, 6, 6), (3, 3), "kernel_shape = [2, 2], strides = [2, 2]"),
     "overlaps": ((1, 2, 5, 6), (3, 4), "kernel_shape = [3, 3]"),
@@ -106,7 +106,7 @@ for name, (xs, ys, attributes) in POOLS.items():
         case("windows", f"MaxPool_{name}{ties}", {"dy": dy, "x": x},
              f"y, i = MaxPool <{attributes}> (x) dx = MaxPoolGrad <{attributes}> (dy, i)",
              f"float{shape_text(dy)} y, int64{shape_text(dy)} i, float{shape_text(x)} dx")
-    # In three dimensions ONNX Runtime gives to what no window has seen.
+    # In three dimensions ONNX Runtime assigns gradients to elements outside all windows.
     if not {"dilated", "ceiling", "volume"} & {name}:
         for include in (0, 1):
             case("windows", f"AveragePoolGrad_{name}_{include}", {"dy": dy},
@@ -114,7 +114,7 @@ for name, (xs, ys, attributes) in POOLS.items():
 case("windows", "AveragePoolGrad_volume", {"dy": numbers("dy", 1, 2, 2, 2, 2)},
      "dx = AveragePoolGrad <kernel_shape = [2, 2, 2], strides = [2, 2, 2]> (dy)", "float[1, 2, 4, 4, 5] dx",
      formula=lambda dy: np.pad(np.kron(dy, np.ones((1, 1, 2, 2, 2))) / 8, [(0, 0)] * 4 + [(0, 1)]))
-# The gradient is the transpose of a matrix that unit images show.
+# The gradient is the transpose of a matrix, which is determined with unit images.
 def resized(n, scale, mode):
     at = (np.arange(int(n * scale)) + 0.5) / scale - 0.5
     if mode == "nearest":
@@ -154,7 +154,7 @@ for source in ("i", "k"):
     case("windows", "MaxPool_by_columns_" + source, {"dy": dy, "x": x},
          f"y, i = MaxPool <{attributes}> (x) z = Sub (i, i) k = Add (i, z) dx = MaxPoolGrad <{attributes}> (dy, {source})",
          "int64[1, 2, 2, 3] k, float[1, 2, 4, 6] dx", formula=by_columns)
-# What stands together in a network, where images may have their channels last.
+# Ops combined in a network, where images may be in channels-last layout.
 net = {"dy": numbers("dy", 2, 3, 2, 2), "x": numbers("x", 2, 2, 6, 6), "w": numbers("w", 4, 2, 3, 3),
        "u": numbers("u", 3, 4, 1, 1)}
 case("windows", "network", net,
@@ -163,7 +163,7 @@ case("windows", "network", net,
      "da = com.microsoft.ReluGrad (db, b) dx, dw, dk = com.microsoft.ConvGrad (da, x, w)",
      "float[2, 3, 2, 2] d, float[3, 4, 1, 1] du, float[2, 4, 4, 4] db, float[2, 2, 6, 6] dx, float[4, 2, 3, 3] dw, float[4] dk")
 
-# Elements by index: one twice, from the end, along each axis.
+# Elements by index: repeated, negative indices, along each axis.
 GATHERS = {
     "": ((5, 3), ints(0, 2, 2, 4), 0), "from_end": ((5, 3), ints(-1, 0, -5, 4), 0),
     "columns": ((2, 5, 3), ints(4, 1, 1).reshape(3, 1), 1), "last": ((3, 4), ints(2, 0, 2, 2, 1), -1),
@@ -261,7 +261,7 @@ for name, a, b in (("", (2, 3), (2, 3)), ("row", (2, 3), (3,)), ("ones", (4, 1),
     case("arithmetic", "DivGrad_" + name, {"dy": numbers("dy" + name, *y.shape), "a": np.asarray(a), "b": b},
          "da, db = com.microsoft.DivGrad (dy, a, b)",
          f"float{shape_text(np.asarray(a)) if np.ndim(a) else ''} da, float{shape_text(b)} db", formula=div_grad)
-# One variable depends on the other: only what comes directly counts.
+# One variable depends on the other: only the direct gradient counts.
 case("arithmetic", "DivGrad_dependent", {"dy": numbers("dy", 3), "a": numbers("a", 3)},
      "b = Exp (a) da, db = com.microsoft.DivGrad (dy, a, b)", "float[3] da, float[3] db",
      formula=lambda dy, a: (dy / np.exp(a), -dy * a / np.exp(a)**2))

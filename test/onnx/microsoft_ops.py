@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ONNX Runtime's training ops: what mpc computes for them beside what ONNX Runtime does.
+"""ONNX Runtime's training ops: compares results of mpc with those of ONNX Runtime.
 
 usage: microsoft_ops.py make [--filter=REGEX]   write the models and goldens in microsoft/
        microsoft_ops.py check MPC FOLDER        compare, as microsoft-ops.test does
@@ -18,8 +18,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import npz
 
 HERE = pathlib.Path(__file__).resolve().parent / "microsoft"
-# Errors of an element, over itself and over the largest of its tensor: in f32 those of another order
-# of summation; bf16 rounds by 2^-9 and f16 by 2^-12, a few times in a row.
+# Maximum errors of an element, relative to itself and to the largest of its tensor. Errors in f32 come from
+# another order of summation; bf16 rounds by 2^-9 and f16 by 2^-12, several times in a row.
 TOLERANCES = {"fp32": (1e-5, 2e-6), "bf16": (0, 3e-2), "fp16": (0, 8e-3)}
 
 
@@ -59,11 +59,11 @@ def check(mpc, folder):
 
 
 def golden(case, text, runtime):
-    """What the case gives: by formula, or else by ONNX Runtime."""
+    """The expected results of a case: from its formula, or otherwise from ONNX Runtime."""
     import numpy as np
     import onnx.parser
     model = onnx.parser.parse_model(text)
-    for node in model.graph.node:  # The syntax has no output that is left out.
+    for node in model.graph.node:  # The syntax cannot express omitted outputs.
         node.output[:] = ["" if o.startswith("_") else o for o in node.output]
     if case.formula:
         wide = {k: v.astype(float) if v.dtype.kind == "f" else v for k, v in
@@ -109,7 +109,7 @@ def make(pattern):
                 continue
             try:
                 model, values = golden(case, text_of(case), runtime)
-            except Exception as error:  # Which of a hundred it was.
+            except Exception as error:  # Report which of a hundred cases failed.
                 sys.exit(f"{family}/{case.name}: {error}\n{text_of(case)}")
             prefix = case.name + "."
             inputs |= {prefix + n: a for n, a in case.inputs.items()}

@@ -24,22 +24,22 @@ import onnx
 from onnx.backend.test.case.node import collect_testcases
 
 RTOL, ATOL = 1e-3, 1e-6
-REFUSED = 3  # Exit status of a model that mpc does not take.
-OPSET = 13  # Cases of older ones are counted apart.
-# Their outputs hold the random numbers of another generator.
+REFUSED = 3  # Exit code for a model that mpc does not accept.
+OPSET = 13  # Cases of older opsets are counted separately.
+# Their outputs are random numbers of another generator.
 RANDOM = {"test_bernoulli_seed", "test_bernoulli_seed_expanded",
           "test_training_dropout_default", "test_training_dropout"}
 
 
 def array(value):
-    """A tensor of a test as NumPy's, None for sequences, maps and optionals."""
+    """A tensor of a test as a NumPy array; None for sequences, maps and optionals."""
     if isinstance(value, onnx.TensorProto):
         value = onnx.numpy_helper.to_array(value)
     return value if isinstance(value, np.ndarray) or np.isscalar(value) else None
 
 
 def is_float(case):
-    """Whether all of its tensors are of f32, with i64 and bool beside them."""
+    """Whether all tensors are f32, i64 or bool, with at least one f32."""
     kinds = set()
     for value in list(case.model.graph.input) + list(case.model.graph.output):
         if value.type.WhichOneof("value") != "tensor_type":
@@ -75,7 +75,7 @@ def fix_inputs(case, why):
 
 
 def run(mpc, case, folder):
-    """How a case ends, and why: ("passed", "") or another word and a line."""
+    """The outcome of a case and the reason: ("passed", "") or another word and a line."""
     word, why = run_as_it_is(mpc, case, folder)
     fixed = fix_inputs(case, why) if word == "refused" else None
     return run(mpc, fixed, folder) if fixed else (word, why)
@@ -129,7 +129,7 @@ def without_names(why):
 
 
 def write_list(path, cases, results):
-    """What does not pass, by reason."""
+    """The cases that do not pass, by reason."""
     recent = [case.name for case in cases if opset(case) >= OPSET]
     passed = sum(results[name][0] == "passed" for name in recent)
     lines = ["# ONNX node tests that mpc does not pass", "",

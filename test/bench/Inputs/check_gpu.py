@@ -1,4 +1,4 @@
-"""The parts of gpu.py that compute, on numbers with known answers."""
+"""Tests the computations of gpu.py on numbers with known results."""
 import math
 import pathlib
 import sys
@@ -10,7 +10,7 @@ import gpu  # noqa: E402
 
 def check_summary():
     work = types.SimpleNamespace(flops=4e9, bytes=2e9)
-    # Medians 2 ms and 3 ms; in each round the peer took longer.
+    # Medians are 2 ms and 3 ms; the peer takes longer in each round.
     times = {"ours": [2e-3, 1e-3, 4e-3], "eager": [3e-3, 2e-3, 6e-3]}
     sides = gpu.summarize(work, times)
     ours, eager = sides["ours"], sides["eager"]
@@ -20,7 +20,7 @@ def check_summary():
     assert math.isclose(eager["ratio"], 1.5), eager
     assert math.isclose(eager["ratio_min"], 1.5) and math.isclose(eager["ratio_max"], 2)
     assert eager["counts"]
-    # Who is faster differs from round to round.
+    # Which side is faster differs from round to round.
     times["eager"] = [3e-3, 2e-3, 3e-3]
     assert not gpu.summarize(work, times)["eager"]["counts"]
     assert gpu.summarize(work, {"ours": []}) == {}
@@ -66,7 +66,7 @@ def check_kernels():
 
 
 def check_side():
-    """A process that ends is a failure with its last words."""
+    """A process that exits is a failure with its last output."""
     command = [sys.executable, "-c", "import sys; sys.exit('out of luck')"]
     try:
         gpu.Side("peer", command, gpu.time.monotonic() + 60)

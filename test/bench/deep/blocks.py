@@ -1,4 +1,4 @@
-"""Random deep graphs: rows of features, images, sequences, or all of them."""
+"""Random deep graphs on rows of features, images, sequences, or all of these."""
 import math
 
 from graph import Graph
@@ -7,18 +7,18 @@ ACTIVATIONS = ["Relu", "Relu", "Tanh", "Sigmoid", "Softplus", "Elu", "LeakyRelu"
 
 
 class Blocks:
-    """What deep models are made of. A block takes a value and gives one."""
+    """The blocks of deep models. A block takes a value and returns a value."""
 
     def __init__(self, seed, size, grain):
         self.graph = g = Graph(seed)
         self.random = g.random
         self.size = size
-        # What extents of products are multiples of.
+        # Extents of products are multiples of this.
         self.grain = grain
         self.batch = self.grained(g.random.choice([2, 3, 8]))
-        # Weights that many nodes share, by what they lead from and to.
+        # Weights that several nodes share, by input and output extents.
         self.shared = {}
-        # Earlier values that a later block may take up again.
+        # Earlier values that a later block may use again.
         self.kept = []
 
     def grained(self, extent):
@@ -31,7 +31,7 @@ class Blocks:
         return self.graph.node(self.random.choice(ACTIVATIONS), [value], self.graph.shape(value))
 
     def same(self, op, *values, **attributes):
-        """An op whose result is shaped like its first operand."""
+        """Adds an op whose result has the shape of its first operand."""
         return self.graph.node(op, values, self.graph.shape(values[0]), **attributes)
 
     def concat(self, parts, axis):
@@ -76,7 +76,7 @@ class Blocks:
         return self.same("Mul", value, self.graph.number(factor))
 
     def linear(self, value, to):
-        """Along the last dimension, by Gemm for rows and MatMul for others."""
+        """A product along the last dimension: Gemm for rows, MatMul for others."""
         shape = self.graph.shape(value)
         key = shape[-1], to
         if key not in self.shared or self.random.random() < 0.3:
@@ -91,7 +91,7 @@ class Blocks:
     def normalized(self, value):
         width = self.graph.shape(value)[-1]
         scale = self.graph.weight((width,), 0.1, 1.0)
-        if self.random.random() < 0.25:  # RMSNorm, written out.
+        if self.random.random() < 0.25:  # RMSNorm as single ops.
             squares = self.same("Mul", value, value)
             mean = self.reduce("ReduceMean", squares, [len(self.graph.shape(value)) - 1])
             root = self.same("Sqrt", self.same("Add", mean, self.graph.number(1e-5)))
@@ -99,7 +99,7 @@ class Blocks:
         bias = self.graph.weight((width,), 0.1)
         return self.same("LayerNormalization", value, scale, bias, axis=-1)
 
-    # Blocks of every shape; the last dimension counts features.
+    # Blocks for every shape; the last dimension is the features.
 
     def residual(self, value):
         width = self.graph.shape(value)[-1]
@@ -112,7 +112,7 @@ class Blocks:
         return self.normalized(self.same("Add", value, inner))
 
     def dense(self, value):
-        """What is new goes beside what was there."""
+        """Concatenates new features to the old ones."""
         axis, width = len(self.graph.shape(value)) - 1, self.graph.shape(value)[-1]
         parts = [value]
         for _ in range(self.choose(2, 5, min(30, self.size // 4))):
@@ -127,7 +127,7 @@ class Blocks:
         return self.normalized(self.same("Mul", value, gates))
 
     def glu(self, value):
-        """Both halves of one product, as views of it."""
+        """Both halves of one product, as views."""
         axis, width = len(self.graph.shape(value)) - 1, self.graph.shape(value)[-1]
         both = self.linear(self.normalized(value), 2 * width)
         if self.random.random() < 0.5:
@@ -143,7 +143,7 @@ class Blocks:
         return self.same("Sub", value, self.reduce("ReduceMean", value, axes))
 
     def pooled(self, value):
-        """Several reductions of one value come back to all of it."""
+        """Broadcasts several reductions of a value back to it."""
         rank = len(self.graph.shape(value))
         op = self.choose("ReduceLogSumExp", "ReduceL2", "ReduceSum", "ReduceMax")
         axes = self.choose([0], [rank - 1], [0, rank - 1])
@@ -163,7 +163,7 @@ class Blocks:
         return self.same("Add", value, self.graph.node("Where", [mask, value, other], shape))
 
     def shuffled(self, value):
-        """Moves of data: parts that are cut, turned and joined again."""
+        """Data movement: slices, transposes and concatenations."""
         shape = self.graph.shape(value)
         axis = self.choose(*range(1, len(shape)))
         extent = shape[axis]
@@ -183,7 +183,7 @@ class Blocks:
         return self.same("Add", value, self.scaled(moved, 0.5))
 
     def turned(self, value):
-        """Through another order of dimensions and another shape, and back."""
+        """A transpose and a reshape, and back."""
         shape = self.graph.shape(value)
         perm = list(range(len(shape)))
         self.random.shuffle(perm)
@@ -196,7 +196,7 @@ class Blocks:
         return self.same("Sub", value, turned)
 
     def summed(self, value):
-        """Running sums, and the larger value of each pair."""
+        """Cumulative sums, and the maximum of each pair."""
         axis = len(self.graph.shape(value)) - 1
         sums = self.graph.node("CumSum", [value, self._scalar_axis(axis)],
                                self.graph.shape(value))
@@ -207,7 +207,7 @@ class Blocks:
         return self.graph._constant("int64", (), [axis])
 
     def recalled(self, value):
-        """Takes up a value from long ago: it stays alive all the while."""
+        """Uses a much earlier value, which stays alive until then."""
         old = [v for v in self.kept if self.graph.shape(v) == self.graph.shape(value)]
         self.kept.append(value)
         if not old:
@@ -248,7 +248,7 @@ class Blocks:
         return self.reduce("ReduceMean", self.same("Abs", difference), axes, False)
 
     def finish(self, features):
-        """A loss of features [batch, width], now and then a sum of two."""
+        """A loss of features [batch, width], sometimes a sum of two."""
         self.head(self.loss_of(features))
         return self.graph
 
@@ -376,7 +376,7 @@ class Images(Blocks):
         return self.batch_normalized(self.convolution(self.concat([value, high], 1), channels, 1))
 
     def features_last(self, value):
-        """A block of every shape, of channels that are moved to the end."""
+        """A block for any shape, with the channels moved to the end."""
         moved = self.transpose(value, (0, 2, 3, 1))
         return self.transpose(self.random.choice(self.ANY)(self, moved), (0, 3, 1, 2))
 
@@ -438,7 +438,7 @@ class Sequences(Blocks):
         return self.same("Add", value, self.linear(mixed, width))
 
     def shifted(self, value):
-        """Mixes each position with the one before it."""
+        """Mixes each position with the previous one."""
         batch, length, width = self.graph.shape(value)
         before = self.slice(value, 0, length - 1, 1)
         first = self.slice(value, 0, 1, 1)
@@ -453,7 +453,7 @@ class Sequences(Blocks):
         return self.same("Add", value, self.transpose(inner, (0, 2, 1)))
 
     def recurrent(self, value):
-        """A few steps of a gated unit, written out."""
+        """A few steps of a gated unit, unrolled."""
         g = self.graph
         batch, length, width = g.shape(value)
         state = g.node("Squeeze", [self.slice(value, 0, 1, 1), g.ints([1])], (batch, width))
@@ -484,7 +484,7 @@ class Sequences(Blocks):
         value, table = self.embedded()
         value = self.grow(value, self.SEQUENCES + self.random.sample(self.ANY, 5), self.size)
         value = self.normalized(value)
-        if self.random.random() < 0.5:  # Logits of each position, by the table (tied weights).
+        if self.random.random() < 0.5:  # Logits for each position, with the embedding table (tied weights).
             words, width = g.shape(table)
             turned = self.transpose(table, (1, 0))
             logits = g.node("MatMul", [value, turned], (*g.shape(value)[:2], words))

@@ -1,4 +1,4 @@
-"""Judges loss and gradients of deep nets by f64, beside PyTorch's own in f32.
+"""Compares loss and gradients of deep nets with f64, next to PyTorch's own in f32.
 
 usage: deep_nets.py MPC [--only=REGEX] [--batch=2,8] [--batches=4] [--smooth] [--results=FILE]
 
@@ -43,7 +43,7 @@ CLASSES = 5
 ULP = 2.0**-23
 
 
-# timm takes nothing of torchvision but names, unless images are transformed.
+# timm needs only names from torchvision, unless images are transformed.
 class AnyName(type):
     def __getattr__(cls, name):
         if name.startswith("__"):
@@ -178,7 +178,7 @@ class Recurrent(nn.Module):
         return self.head(self.cells(x)[0][:, -1])
 
 
-# What a net takes: the shape of a sample, or of tokens.
+# The input of each net: the shape of a sample, or of tokens.
 NETS = {
     "bn-mlp-100": (batch_norm_mlp(100), (16,)),
     "bn-mlp-200": (batch_norm_mlp(200), (16,)),
@@ -246,7 +246,7 @@ def make_batches(name, batch, count):
 
 
 def run(module, x, labels, dtype):
-    """As torch_ops.run; the module gets its statistics back."""
+    """Like torch_ops.run; restores the statistics of the module."""
     kept = {name: value.clone() for name, value in module.state_dict().items()}
     module.to(dtype)
     loss = module(x.to(dtype) if x.is_floating_point() else x, labels)
@@ -287,7 +287,7 @@ def norm(gradients):
 
 
 def errors(found, reference):
-    """Relative; of tensors without a gradient, absolute to the whole one."""
+    """Relative errors; for tensors without a gradient, relative to the whole gradient."""
     total = norm(reference[1])
     return {"loss": abs(found[0] - reference[0]) / abs(reference[0]),
             "gradient": norm({k: found[1][k] - g for k, g in reference[1].items()}) / total,

@@ -1,4 +1,4 @@
-"""Trains random deep graphs for one step and judges loss and gradients by f64.
+"""Trains random deep graphs for one step and compares loss and gradients with f64.
 
 usage: deep_sweep.py MPC [--count=2000] [--seed=0] [--jobs=1] [--compare] [--results=FILE] [--junit=FILE]
        deep_sweep.py MPC --only=FAMILY/SEED/SIZE/PRECISION [--reduce] [--keep=FOLDER]
@@ -40,8 +40,8 @@ import blocks
 import npz
 import torch_ops
 
-# Half an ulp of what each precision rounds results to, and of what products
-# read in fp8: those of multiples of 16.
+# Half an ulp of the type to which each precision rounds results. In fp8, products
+# with extents that are multiples of 16 read FP8.
 UNITS = {"fp32": 2.0**-24, "bf16": 2.0**-9, "fp16": 2.0**-12, "fp8": 2.0**-9}
 PRODUCT_UNITS = {"fp8": 2.0**-4}
 GRAINS = {"fp8": 16}
@@ -50,16 +50,16 @@ LARGEST_FP16 = 65504
 OPTIONS = {"fp16": [f"--loss-scale={LOSS_SCALE}"],
            "fp8": ["--fp8-scaling=current", "--fp8-all-layers"]}
 LIMIT = 4.0
-# A step of gradient descent that leaves nothing of the old weights but their
-# rounding error: the new weights are the gradients.
+# A learning rate so large that only a rounding error of the old weights remains: the new
+# weights are the gradients.
 RATE = 2.0**40
 SAMPLES = 16
-# Behind a kink the error may be 1.5 times the worst sample, not LIMIT times.
+# After a kink the error may be 1.5 times that of the worst sample, not LIMIT times.
 KINK = 1.5 / LIMIT
 
 
 def cases(count, seed):
-    """FAMILY/SEED/SIZE/PRECISION, in an order of which each part is mixed."""
+    """FAMILY/SEED/SIZE/PRECISION, in an order such that each part is a mixture."""
     draw = random.Random(seed)
     for index in range(count):
         family = list(blocks.FAMILIES)[index % 4]
@@ -102,7 +102,7 @@ def mpc(program, *arguments, folder, statuses=(0,)):
 
 
 def step(program, graph, precision, folder):
-    """The loss and the gradients of one step, as torch_ops.run gives them."""
+    """The loss and the gradients of one step, in the form of torch_ops.run."""
     graph.write(f"{folder}/deep", npz)
     mpc(program, "compile", "deep.onnxtxt", f"--precision={precision}", "--optimizer=sgd",
         f"--lr={RATE:.0f}", "-o", "deep.mpc", *OPTIONS.get(precision, []), folder=folder)
@@ -111,7 +111,7 @@ def step(program, graph, precision, folder):
     line = json.loads(out.splitlines()[0])
     if line["skipped"]:
         raise Skipped()
-    # A weight that does not change anything is not in the checkpoint.
+    # A weight without any effect is not in the checkpoint.
     after = {name: torch_ops.tensor(source, torch.float64)
              for name, source in graph.weights.items()}
     after |= read_safetensors(f"{folder}/run/step-1/model.safetensors")
@@ -121,7 +121,7 @@ def step(program, graph, precision, folder):
 
 
 def compare(program, precision, folder):
-    """What keeps `mpc compare` from holding, or None."""
+    """The reason why `mpc compare` fails, or None."""
     out = mpc(program, "compare", "deep.onnxtxt", "--data=deep.npz", "--against=fp64",
               "--steps=1", f"--precision={precision}", "--json", *OPTIONS.get(precision, []),
               folder=folder, statuses=(0, 1, 6))
@@ -145,7 +145,7 @@ class Errors:
         return self
 
     def worst(self, other):
-        """Takes what is larger in `other`."""
+        """Takes the maximum with `other`."""
         self.loss = max(self.loss, other.loss)
         self.all = max(self.all, other.all)
         self.tensors = {name: max(error, other.tensors[name])
@@ -154,7 +154,7 @@ class Errors:
 
 
 def perturbed(graph, reference, precision, samples, found=None, factor=1.0, share=1.0):
-    """`share` of the worst errors of runs with rounding."""
+    """The quantile `share` of the worst errors of runs with rounding."""
     unit, product_unit = UNITS[precision], PRODUCT_UNITS.get(precision, 0.0)
     for seed in range(samples):
         run = torch_ops.run(graph, torch.float64, factor * unit, seed, factor * product_unit)
@@ -293,7 +293,7 @@ def write_junit(path, records):
 
 
 def reduce(case, program):
-    """The record of the smallest size of the same seed that still fails."""
+    """The record of the smallest size that still fails for the same seed."""
     family, seed, size, precision = case.split("/")
     for smaller in sorted({max(2, int(size) * part // 12) for part in range(1, 13)}):
         record = run_case(f"{family}/{seed}/{smaller}/{precision}", program)

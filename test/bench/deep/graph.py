@@ -1,4 +1,4 @@
-"""A graph of ONNX nodes that is written as text and read by torch_ops.py."""
+"""A graph of ONNX nodes, which can be written as text and run by torch_ops.py."""
 import math
 import random
 import struct
@@ -29,7 +29,7 @@ def round_to_f32(value):
 
 
 class Tensor:
-    """Numbers in row-major order. `kind` is ONNX's name of the type."""
+    """Numbers in row-major order. `kind` is ONNX's name for the type."""
 
     NPY = {"float": ("<f4", "f"), "int64": ("<i8", "q"), "bool": ("|b1", "?")}
 
@@ -44,7 +44,7 @@ class Tensor:
         return f"{self.kind}[{', '.join(map(str, self.shape))}] {name} = {{{values}}}"
 
     def number(self):
-        """The only element; the text tells floats by their point."""
+        """The only element; in the text, floats have a decimal point."""
         value = self.values[0]
         if self.kind != "float":
             return str(value)
@@ -68,7 +68,7 @@ class Graph:
         self.loss = None
 
     def node(self, op, inputs, shape, **attributes):
-        """Appends a node and names its only result."""
+        """Appends a node and returns the name of its only result."""
         return self.node_of(op, inputs, [shape], **attributes)[0]
 
     def node_of(self, op, inputs, shapes, **attributes):
@@ -125,7 +125,7 @@ class Graph:
         inputs = ", ".join(f"{t.kind}[{', '.join(map(str, t.shape))}] {name}"
                            for name, t in self.inputs.items())
         known = {**self.constants, **self.weights}
-        # The text has no scalars among the initializers.
+        # The text syntax does not allow scalar initializers.
         scalars = {name: t for name, t in known.items() if not t.shape}
         nodes = [f"{name} = Constant<value_{t.kind.rstrip('64')} = {t.number()}>()"
                  for name, t in scalars.items()]

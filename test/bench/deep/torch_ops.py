@@ -166,7 +166,7 @@ OPS = {
 
 
 def _rounded_norm(a, x, scale, bias, dims, affine, rounded):
-    """A norm whose steps are rounded one by one, as all programs have them."""
+    """A norm with each step rounded separately, as in all programs."""
     mean = rounded(x.mean(dims, True))
     centred = rounded(x - mean)
     variance = rounded((centred * centred).mean(dims, True))

@@ -1,5 +1,6 @@
-// What the machine can do at this moment. On shared hosts whole seconds pass at
-// half speed: a time counts only if the canaries around it were sound.
+// The current speed of the machine. Shared hosts may run at half speed for
+// seconds, so a measurement counts only if the canaries before and after it
+// were good.
 
 #ifndef MPC_TEST_BENCH_KERNELS_CANARY_H_
 #define MPC_TEST_BENCH_KERNELS_CANARY_H_

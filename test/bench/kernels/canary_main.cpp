@@ -1,4 +1,4 @@
-// mpc-canary: the multiply-add rate of this moment, "f32 GF/s, bf16 GF/s".
+// mpc-canary: prints the current multiply-add rates, "f32 GF/s, bf16 GF/s".
 
 #include <cstdio>
 

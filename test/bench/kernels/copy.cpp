@@ -5,8 +5,8 @@
 namespace mpc::bench {
 namespace {
 
-// Volatile accesses would be slow and memcpy picks stores by size: intrinsics
-// say which instruction is meant.
+// Uses intrinsics, because volatile accesses would be slow, and memcpy chooses
+// the kind of stores by size.
 __attribute__((target("avx512f"))) void plain(float* to, const float* from,
                                               size_t count) {
   for (size_t i = 0; i < count; i += 16)

@@ -1,4 +1,4 @@
-// The rate of memory: what a kernel that only moves bytes would take.
+// The memory rate: the time of a kernel that only moves bytes.
 
 #ifndef MPC_TEST_BENCH_KERNELS_COPY_H_
 #define MPC_TEST_BENCH_KERNELS_COPY_H_
@@ -7,11 +7,11 @@
 
 namespace mpc::bench {
 
-// Copies over all OpenMP threads with a plain vector loop; `bytes` is a
-// multiple of 64, both sides are aligned to 64.
+// Copies with a plain vector loop in all OpenMP threads; `bytes` is a multiple
+// of 64, and both sides are aligned to 64.
 void copy_plain(void* to, const void* from, size_t bytes);
 
-// The same past the caches (non-temporal stores).
+// The same with non-temporal stores, which bypass the caches.
 void copy_streaming(void* to, const void* from, size_t bytes);
 
 }  // namespace mpc::bench

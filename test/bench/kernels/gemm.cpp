@@ -1,5 +1,5 @@
-// mpc-gemm-bench [SIZE] [ROUNDS] [THREADS]: square matrix products through our
-// kernel and through oneDNN called directly, f32 and bf16, in turns.
+// mpc-gemm-bench [SIZE] [ROUNDS] [THREADS]: square matrix products with our
+// kernel and with direct calls of oneDNN, in f32 and bf16, in turns.
 
 #include <omp.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 using dnnl::memory;
 
-// One product with its operands, ready both ways.
+// One product with its operands, prepared for both.
 class Product {
  public:
   Product(int64_t m, int64_t n, int64_t k, mpc_dtype_t dtype)
@@ -57,7 +57,7 @@ class Product {
   };
   using Memory = std::unique_ptr<float, Free>;
 
-  // Also holds bf16; the values are about one in either.
+  // Also used for bf16; the values are about one in either type.
   static Memory make(size_t count) {
     const size_t bytes = (count * sizeof(float) + 63) / 64 * 64;
     Memory result(static_cast<float*>(std::aligned_alloc(64, bytes)));
@@ -97,7 +97,7 @@ class Product {
 };
 
 struct Round {
-  // GFLOP/s; 0 where oneDNN has none; the lower one of the two canaries.
+  // GFLOP/s; 0 if oneDNN does not support it. `canary` is the lower of the two.
   double ours = 0, dnnl = 0, canary = 0;
   double ratio() const { return dnnl > 0 ? ours / dnnl : 0; }
 };
@@ -161,7 +161,7 @@ void compare_square(int64_t size, int rounds) {
   std::printf("bf16/f32 %.3f\n\n", b.ours / a.ours);
 }
 
-// Small products: what a call costs.
+// Measures the cost of a call with small products.
 void compare_small(int rounds) {
   struct Size {
     int64_t m, n, k;

@@ -1,12 +1,12 @@
-// mpc-generated-bench: memory rate of generated kernels beside that of a copy
-// of as many bytes, in turns in one process. A module per case goes through
-// the stages fusion, plan and codegen; what the entry launches is timed, split
-// over the threads as the runtime splits it.
+// mpc-generated-bench: memory rate of generated kernels compared with a copy of
+// as many bytes, in turns in one process. A module for each case goes through
+// the stages fusion, plan and codegen; the launches of the entry point are
+// timed, split over threads as in the runtime.
 //
-// Every call of a kernel and of a copy takes the next of several sets of
-// memory, together four times the last cache (the rule of STREAM), so that
-// all comes from main memory; with --resident there is one set, and cases that
-// fit run from the cache.
+// Every call of a kernel or copy uses the next of several sets of memory, which
+// together are four times the size of the last-level cache (the rule of
+// STREAM), so that all data comes from main memory. With --resident there is
+// one set, and cases that fit run from the cache.
 
 #include <dlfcn.h>
 #include <omp.h>
@@ -67,7 +67,8 @@ struct Memory {
   char *data;
 };
 
-/// How many sets of `bytes` are four times the last cache together.
+/// The number of sets of `bytes` that together are four times the last-level
+/// cache.
 size_t setsBeyondCache(size_t bytes) {
   long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
   return cache <= 0 ? 1 : 4 * size_t(cache) / bytes + 1;
@@ -129,8 +130,8 @@ void addCases(const std::string &type, std::vector<Case> &cases) {
       : (!X, !X, !V, !R, !R) -> (!X, !V, !V)
     return %g#0, %g#1, %g#2 : !X, !V, !V
   })");
-  // The loss is f32 inside; with bf16 the logits come and their gradient
-  // leaves in 16 bit, as after a bf16 product.
+  // The loss is computed in f32; with bf16 the logits and their gradient are 16
+  // bit, as after a bf16 product.
   bool low = type != "f32";
   std::string wide = "%x";
   std::string widen, narrow, result = "%g";
@@ -163,7 +164,8 @@ void addCases(const std::string &type, std::vector<Case> &cases) {
               narrow + "return " + result + " : !X\n}");
 }
 
-/// 10M parameters: masters and moments in place, the bf16 copy written too.
+/// 10M parameters: updates masters and moments in place and writes the bf16
+/// copy.
 Case adamCase() {
   std::string source = R"(
   train.state @w parameter : !P
@@ -196,7 +198,8 @@ int64_t bytesOf(Type type) {
   return tensor.getNumElements() * ((bits + 7) / 8);
 }
 
-/// What must move: arguments and states read once, results and states written.
+/// The bytes that must be moved: arguments and states read once, results and
+/// states written once.
 double bytesThatMustMove(ModuleOp module) {
   double bytes = 0;
   module.walk([&](func::FuncOp func) {
@@ -220,7 +223,7 @@ mpc_dtype_t dtypeOf(Type element) {
   return MPC_DTYPE_U8;
 }
 
-/// One compiled case with memory of its own.
+/// One compiled case with its own memory.
 class Program {
  public:
   Program(const Case &which, MLIRContext &context, bool resident)
@@ -265,7 +268,7 @@ class Program {
   bool inPlace = false;  ///< A result took the memory of an argument.
 
  private:
-  /// As runtime/src/device/host.cpp does it.
+  /// Like runtime/src/device/host.cpp.
   static void runShared(const Call &call, void *const *operands) {
     if (call.threads == 1) return call.function(operands, 0, call.items);
 #pragma omp parallel num_threads(call.threads)

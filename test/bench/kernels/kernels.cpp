@@ -22,7 +22,7 @@ using kernels::KernelId;
 using kernels::testing::Buffer;
 using kernels::testing::ConvCase;
 
-// A prepared kernel with operands of its own.
+// A prepared kernel with its own operands.
 struct Call {
   Call(const KernelDesc& desc, const Context& context) {
     std::string error;
@@ -152,7 +152,7 @@ void compare_pools(mpc_dtype_t dtype) {
     }
 }
 
-// Heads of GPT-2, and of a model with shorter sequences.
+// The attention of GPT-2, and of a model with shorter sequences.
 void compare_attentions(mpc_dtype_t dtype) {
   for (const int64_t length : {128, 1024})
     for (const bool causal : {false, true})
@@ -160,7 +160,7 @@ void compare_attentions(mpc_dtype_t dtype) {
         const bool forward = id == KernelId::attention;
         const kernels::testing::AttentionCase c{
             2048 / length, 12, 12, length, length, 64, 64, causal, 0.125f};
-        // Two products forward, five backward; half of each where causal.
+        // Two products forward, five backward; half of each if causal.
         const double flops = (forward ? 4.0 : 10.0) * 2048 * 12 * 64 *
                              static_cast<double>(length) * (causal ? 0.5 : 1.0);
         compare(((forward ? "attention " : "d attention ") +

@@ -10,7 +10,7 @@ import sys
 schema, page = (pathlib.Path(name).read_text() for name in sys.argv[1:])
 schema = re.sub(r"//[^\n]*", "", schema)
 
-# What each row of a table of the page says first: `offset`, `size` | ...
+# The first column of each row of the page's tables: `offset`, `size` | ...
 rows = set()
 for line in page.split("\n"):
     if line.startswith("|"):

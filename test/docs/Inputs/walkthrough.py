@@ -29,7 +29,7 @@ HIDDEN = re.compile(
 
 
 def fill(model):
-    """Numbers for each `{...}`, as many as its shape needs."""
+    """Fills each `{...}` with as many numbers as its shape needs."""
 
     def numbers(found):
         count = math.prod(int(extent) for extent in found[1].split(","))

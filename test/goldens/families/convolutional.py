@@ -1,4 +1,4 @@
-"""Networks that classify images by convolutions; torchvision's where it takes widths."""
+"""Convolutional image classifiers; torchvision's if their width can be chosen."""
 import torch.nn as nn
 from registry import Then, family, floats, images
 from torchvision.models import DenseNet, MobileNetV2
@@ -77,7 +77,7 @@ def alexnet(n):
 def mobilenet_v2(n):
     net = MobileNetV2(num_classes=5, width_mult=0.25, round_nearest=4, dropout=0,
                       inverted_residual_setting=[[1, 16, 1, 1], [3, 24, 2, 2]])
-    # No width multiplier makes the last layer narrower than 1280.
+    # The last layer has at least 1280 channels for any width multiplier.
     net.features[-1], net.classifier = nn.Conv2d(8, 16, 1), nn.Linear(16, 5)
     return net, {"x": images(n)}
 

@@ -1,4 +1,4 @@
-"""Decoders of transformers: causal models of language."""
+"""Decoders of the package transformers: causal language models."""
 import transformers as T
 from encoders import CLASSES, text
 from registry import family, tokens, transformer
@@ -41,7 +41,7 @@ causal("qwen3", "Qwen3", head_dim=4)
 causal("gemma", "Gemma", head_dim=4)
 causal("gemma2", "Gemma2", {"exporters": "script dynamo optimized"}, head_dim=4, sliding_window=3)
 causal("phi", "Phi", num_key_value_heads=2)
-# Others of its implementations fail in both exporters, or compute places of experts from data.
+# Its other implementations fail in both exporters, or compute the indices of experts from data.
 causal("mixtral", "Mixtral", num_local_experts=4, num_experts_per_tok=2, experts_implementation="batched_mm")
 add("mamba_hf", "MambaForCausalLM", ("MambaConfig", dict(vocab_size=24, hidden_size=8, state_size=2,
     num_hidden_layers=1, **SPECIAL)), lambda n: {"input_ids": tokens(n, 5, low=3)})

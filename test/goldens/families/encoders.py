@@ -1,4 +1,4 @@
-"""Encoders of transformers, and encoders with decoders."""
+"""Encoders of the package transformers, and encoder-decoder models."""
 import transformers as T
 from registry import family, floats, tokens, transformer
 
@@ -13,7 +13,7 @@ T5 = dict(vocab_size=24, d_model=8, d_kv=4, d_ff=12, num_layers=1, num_heads=2, 
 
 
 def text(n):
-    """The end of each fourth text is padding. No token is one that configurations call padding."""
+    """The end of every fourth text is masked as padding. No token is the padding token of a configuration."""
     ids = tokens(n, 6, low=3)
     mask = (ids > 0).long()
     mask[1::4, 4:] = 0
@@ -48,7 +48,7 @@ bert("deberta_v2", "DebertaV2ForSequenceClassification", "DebertaV2Config", rela
 bert("mpnet", "MPNetForMaskedLM", "MPNetConfig", pad_token_id=1)
 add("distilbert", "DistilBertForSequenceClassification", ("DistilBertConfig", dict(
     vocab_size=24, dim=8, n_layers=1, n_heads=2, hidden_dim=12, max_position_embeddings=12, num_labels=3)))
-# The TorchScript exporter keeps no word of what is a buffer.
+# The TorchScript exporter does not record which tensors are buffers.
 add("bart", "BartForConditionalGeneration", ("BartConfig", SEQ2SEQ), both,
     dict(compile=["--freeze=final_logits_bias"]), use_cache=False)
 # torch.export fails on its scaled_dot_product_attention.

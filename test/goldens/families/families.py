@@ -13,9 +13,9 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 STEPS = 20
-# In fp32 rounding makes 1e-7, a millionth of the weights up to 2e-5 (make_families.py).
+# In fp32 rounding causes errors of 1e-7; a change of the weights by a millionth causes up to 2e-5 (make_families.py).
 FP32 = 1e-4
-# bf16 rounds elsewhere than PyTorch does; where that matters more, one must not be worse than PyTorch is.
+# bf16 rounds in other places than PyTorch; if that matters more, the error must not exceed PyTorch's own.
 BF16 = 1e-2
 
 
@@ -36,17 +36,17 @@ def losses_of(mpc, model, data, options, package):
 
 
 def worst(found, expected):
-    """The step, from 1, that is furthest from what is expected, and how far. NaN is infinitely far."""
+    """The step (from 1) with the largest error, and the error. NaN counts as infinite."""
     apart = [abs(a - b) / abs(b) for a, b in zip(found, expected, strict=True)]
     step = max(range(len(apart)), key=lambda i: apart[i] if apart[i] == apart[i] else float("inf"))
     return step + 1, apart[step]
 
 
 def check(found, golden, precision):
-    """What is said of it, and whether it is good."""
+    """The report on a model, and whether it passes."""
     if len(found) != STEPS or None in found:
         return f"{len(found)} losses, not all numbers: {found}", False
-    expected = golden[precision] or golden["fp32"] # PyTorch has no bf16 of some.
+    expected = golden[precision] or golden["fp32"] # PyTorch cannot run some models in bf16.
     step, apart = worst(found, expected)
     text = f"{apart:.1e} at step {step}: mpc {found[step - 1]:.8g}, PyTorch {expected[step - 1]:.8g}"
     if precision == "fp32":

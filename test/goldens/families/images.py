@@ -77,7 +77,7 @@ def autoencoder(n):
 
 
 class Vae(nn.Module):
-    """Its noise is an input: the two of us draw other numbers."""
+    """The noise is an input, because mpc and PyTorch draw different numbers."""
     def __init__(self):
         super().__init__()
         self.encoder, self.mean, self.spread = nn.Linear(32, 16), nn.Linear(16, 4), nn.Linear(16, 4)

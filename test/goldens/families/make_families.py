@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes GROUP/: families of models as PyTorch's exporters write them, and 20 steps of its training.
+"""Writes GROUP/: families of models as PyTorch's exporters write them, and 20 training steps of PyTorch.
 
 make_families.py [--only REGEX] [GROUP...]: convolutional.py and the files beside it have the models. Of each there are
 
@@ -40,7 +40,7 @@ from registry import FAMILIES
 HERE = pathlib.Path(__file__).resolve().parent
 GROUPS = ["convolutional", "images", "sequences", "tables", "encoders", "decoders", "perception"]
 STEPS, RATE, BATCHES = 20, 0.003, 2
-# Half of what the test allows in bf16, a fifth in fp32.
+# Half of the test's tolerance in bf16, a fifth in fp32.
 ROUNDING, BF16_ROUNDING = 2e-5, 5e-3
 
 
@@ -51,7 +51,7 @@ def make(family, seed):
     for part in module.modules():
         if isinstance(part, nn.modules.dropout._DropoutNd):
             part.p = 0.0
-    with torch.no_grad(): # Zeros hide faults, and exporters make one of equal parameters.
+    with torch.no_grad(): # Zeros hide faults, and exporters merge equal parameters.
         for parameter in module.parameters():
             if parameter.requires_grad:
                 constant = (parameter == parameter.flatten()[0]).all()
@@ -60,7 +60,7 @@ def make(family, seed):
 
 
 def wanted(family, module, inputs):
-    """What the output is compared with, and how it is called."""
+    """The array that the output is compared with, and its name."""
     shape = list(module(*batch_of(inputs, 0, family)).shape)
     shape[0] *= BATCHES
     random = np.random.default_rng(1)
@@ -115,7 +115,7 @@ def apart(found, expected):
 def autocast_losses(family, seed):
     try:
         return train(family, seed, autocast=True)
-    except RuntimeError: # DeBERTa fills with the lowest number of f32, which bf16 does not have.
+    except RuntimeError: # DeBERTa fills with the lowest number of f32, which bf16 cannot represent.
         return None
 
 
@@ -131,7 +131,7 @@ def find_seed(family):
 
 
 def shrink(graph, short):
-    """Takes away stack traces, shapes that mpc infers itself and long names; the signature of the program stays."""
+    """Removes stack traces, shapes that mpc infers itself, and long names; keeps the program signature."""
     graph.ClearField("value_info")
     keep = {value.name for values in (graph.input, graph.output, graph.initializer) for value in values} | {""}
     for node in graph.node:
@@ -179,7 +179,7 @@ def write(family):
 
 
 def text_of(goldens):
-    """JSON with one line for each list."""
+    """Formats JSON with one line for each list."""
     families = []
     for name, golden in sorted(goldens.items()):
         lines = [f'  "{key}": {json.dumps(value)}' for key, value in golden.items()]
@@ -205,7 +205,7 @@ def main():
             if family.group == group and re.search(arguments.only, family.name):
                 try:
                     goldens[family.name] = write(family)
-                except Exception as error: # Exporters raise any kind.
+                except Exception as error: # Exporters raise exceptions of all kinds.
                     failures.append(family.name)
                     print(f"{family.name}: {type(error).__name__}: {error}", flush=True)
                 file.write_text(text_of(goldens))

@@ -1,4 +1,4 @@
-"""Transformers of images and sounds, and of time series."""
+"""Transformers for images, sounds and time series."""
 import torch
 import torch.nn as nn
 import transformers as T
@@ -42,7 +42,7 @@ def vit_torchvision(n):
     return net, {"x": images(n, 8)}
 
 
-@family(CLASSES, exporters="dynamo") # The other exporter makes twice as much of its windows.
+@family(CLASSES, exporters="dynamo") # The other exporter writes twice as many nodes for its windows.
 def swin(n):
     return SwinTransformer([2, 2], 8, [2], [2], [2, 2], mlp_ratio=2, num_classes=3, stochastic_depth_prob=0), \
         {"x": images(n, 8)}
@@ -82,7 +82,7 @@ def clip(n):
     return transformer(T.CLIPModel, config, {**text(n), **pixels(n)}, "logits_per_image")
 
 
-# torch.export fails on a mask that is all true; the other exporter keeps no word of the backbone's being frozen.
+# torch.export fails on a mask that is all true; the other exporter does not record that the backbone is frozen.
 @family("mse", exporters="script", compile=["--freeze=backbone.model"])
 def detr(n):
     backbone = T.ResNetConfig(embedding_size=4, hidden_sizes=[4, 8], depths=[1, 1], layer_type="basic",
@@ -113,7 +113,7 @@ def audio_spectrogram(n):
     return transformer(T.ASTForAudioClassification, config, {"input_values": floats(n, 16, 8)})
 
 
-# Positions are a parameter that is not trained. The TorchScript exporter writes shapes that do not fit.
+# Positions are a parameter that is not trained. The TorchScript exporter writes inconsistent shapes.
 @family("mse", exporters="dynamo", compile=["--freeze=position_enc"])
 def patchtst(n):
     config = T.PatchTSTConfig(num_input_channels=2, context_length=12, prediction_length=4, patch_length=4,
@@ -122,7 +122,7 @@ def patchtst(n):
     return transformer(T.PatchTSTForPrediction, config, {"past_values": floats(n, 12, 2)}, "prediction_outputs")
 
 
-@family("mse", exporters="script") # As DETR.
+@family("mse", exporters="script") # For the same reason as DETR.
 def time_series_transformer(n):
     config = T.TimeSeriesTransformerConfig(**BOTH, prediction_length=3, context_length=6, lags_sequence=[1, 2],
                                            num_time_features=1)

@@ -1,8 +1,8 @@
-"""The table of families: the other files of this folder fill it, one group each."""
+"""The table of families, filled by the other files of this folder, one group each."""
 import torch
 import torch.nn as nn
 
-# torchvision's wheel is built for CUDA: without its operators it wants nms declared. transformers wants torchvision.
+# torchvision's wheel is built for CUDA: without its operators, it needs nms to be declared. transformers needs torchvision.
 library = torch.library.Library("torchvision", "DEF")
 for operator in ("nms", "qnms"):
     library.define(operator + "(Tensor dets, Tensor scores, float iou_threshold) -> Tensor")
@@ -18,7 +18,7 @@ class Family:
 
 
 def family(loss, **options):
-    """Adds what the function builds: a module, and inputs of as many samples as it is asked for."""
+    """Adds a family. The function builds a module, and inputs with the requested number of samples."""
     def add(build):
         entry = Family(build, build.__module__, loss, **options)
         assert entry.name not in FAMILIES, entry.name
@@ -28,7 +28,7 @@ def family(loss, **options):
 
 
 def floats(*shape):
-    """Normal numbers in steps of 1/4, which stay small when compressed."""
+    """Normally distributed multiples of 1/4, which compress well."""
     return (torch.randn(shape) * 4).round() / 4
 
 
@@ -56,7 +56,7 @@ class Then(nn.Module):
 
 
 class Of(nn.Module):
-    """A model whose output has a name, with inputs that have names, as those of transformers are."""
+    """A model with named inputs and a named output, like those of the package transformers."""
     def __init__(self, model, inputs, output="logits", **always):
         super().__init__()
         self.m, self.names, self.output, self.always = model, list(inputs), output, always
@@ -67,7 +67,7 @@ class Of(nn.Module):
 
 
 def transformer(model, config, inputs, output="logits", attention=None, **always):
-    """A model of transformers without dropout; attention: "eager" or "sdpa"."""
+    """A model of the package transformers without dropout; attention: "eager" or "sdpa"."""
     without_dropout(config)
     if attention:
         config._attn_implementation = attention

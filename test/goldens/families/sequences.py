@@ -34,7 +34,7 @@ def lstm_bidirectional(n):
 
 
 class Stateful(nn.Module):
-    """PyTorch has the batch of a state second; here it is first, as in all inputs."""
+    """In PyTorch the batch is the second dimension of a state; here it is the first, as in all inputs."""
     def __init__(self, kind):
         super().__init__()
         self.net, self.head = recurrent(kind), nn.Linear(8, 5)
@@ -155,7 +155,7 @@ def wavenet(n):
 
 
 class SelectiveScan(nn.Module):
-    """A block of Mamba, its scan as a loop."""
+    """A Mamba block with its scan as a loop."""
     def __init__(self):
         super().__init__()
         self.inner, self.conv = nn.Linear(8, 32), nn.Conv1d(16, 16, 4, padding=3, groups=16)
@@ -183,7 +183,7 @@ def mamba(n):
 
 
 class Wkv(nn.Module):
-    """The recurrence of RWKV, in logarithms."""
+    """The recurrence of RWKV in the log domain."""
     def __init__(self):
         super().__init__()
         self.key, self.value, self.gate, self.head = (nn.Linear(8, 8) for _ in range(4))
@@ -269,7 +269,7 @@ def encoder_decoder(n):
 
 
 class Experts(nn.Module):
-    """The best two of four experts, by a mask."""
+    """The best two of four experts, selected with a mask."""
     def __init__(self):
         super().__init__()
         self.gate, self.experts = nn.Linear(8, 4), nn.ModuleList([nn.Linear(8, 8) for _ in range(4)])
@@ -287,7 +287,7 @@ def mixture_of_experts(n):
 
 
 class Decomposed(nn.Module):
-    """DLinear: a moving average and the rest, each by a linear layer."""
+    """DLinear: a moving average and the remainder, with a linear layer for each."""
     def __init__(self):
         super().__init__()
         self.trend, self.rest = nn.Linear(12, 4), nn.Linear(12, 4)

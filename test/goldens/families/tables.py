@@ -54,7 +54,7 @@ def ncf(n):
 
 
 class Bpr(nn.Module):
-    """The difference of two scores: their loss is that of a logit whose target is 1."""
+    """The difference of two scores; the loss treats it as a logit with target 1."""
     def __init__(self):
         super().__init__()
         self.users, self.items, self.bias = nn.Embedding(24, 8), nn.Embedding(24, 8), nn.Embedding(24, 1)
@@ -155,7 +155,7 @@ def gcn_dense(n):
 
 
 class ScatterGcn(nn.Module):
-    """Edges are pairs of nodes; messages are summed where they go."""
+    """Edges are pairs of nodes; messages are summed at their targets."""
     def __init__(self):
         super().__init__()
         self.message, self.update = nn.Linear(6, 12), nn.Linear(12, 3)
@@ -236,7 +236,7 @@ def triplet(n):
 
 
 class Contrastive(nn.Module):
-    """Similarities of all pairs of a batch, with a temperature that is learned."""
+    """Similarities of all pairs in a batch, with a learned temperature."""
     def __init__(self):
         super().__init__()
         self.first, self.second, self.scale = nn.Linear(8, 6), nn.Linear(10, 6), nn.Parameter(torch.tensor(1.0))
@@ -323,7 +323,7 @@ def ode_rk4(n):
 
 
 class Flow(nn.Module):
-    """Two affine couplings and the logarithm of their determinant."""
+    """Two affine couplings and the logarithm of their Jacobian determinant."""
     def __init__(self):
         super().__init__()
         self.nets = nn.ModuleList([nn.Sequential(nn.Linear(3, 12), nn.ReLU(), nn.Linear(12, 6)) for _ in range(2)])
@@ -344,7 +344,7 @@ def normalizing_flow(n):
 
 
 class Policy(nn.Module):
-    """A dueling network and a squashed Gaussian with its noise as an input."""
+    """A dueling network, and a squashed Gaussian with the noise as an input."""
     def __init__(self):
         super().__init__()
         self.body, self.value, self.advantage = nn.Linear(6, 16), nn.Linear(16, 1), nn.Linear(16, 4)

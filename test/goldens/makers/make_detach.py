@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes detach/: models of which PyTorch trains less than what the graph shows.
+"""Writes detach/: models of which PyTorch trains less than the graph suggests.
 
 An actor with its critic: hidden numbers are rounded, and their gradients pass straight
 through; the advantage is detached, and with it a second critic. And a model of texts whose
@@ -54,7 +54,7 @@ def export(model, examples, name, inputs, outputs):
     torch.onnx.export(model, examples, path, input_names=inputs, output_names=outputs,
                       opset_version=18, optimize=False, external_data=False)
     proto = onnx.load(path)
-    for node in proto.graph.node: # Paths of this machine, and stack traces.
+    for node in proto.graph.node: # Remove local paths and stack traces.
         node.ClearField("metadata_props")
         node.ClearField("doc_string")
     onnx.save(proto, path)
@@ -95,7 +95,7 @@ def main():
         ("padded", Texts(), texts, ["logits"],
          lambda m, x, y: F.cross_entropy(m(x).flatten(0, 1), y.flatten())),
     ]:
-        with torch.no_grad(): # Also the padding row, which PyTorch makes of zeros.
+        with torch.no_grad(): # Including the padding row, which is zero in PyTorch.
             for parameter in model.parameters():
                 parameter.add_(0.05 * torch.randn_like(parameter))
         inputs = [key for key in data if key != "labels"]

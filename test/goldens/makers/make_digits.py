@@ -60,7 +60,7 @@ def dropout(x, ratio, step, seed=0, op=0):
 
 
 class Net:
-    """Runs the graph of an ONNX file that has the ops of the digits models."""
+    """Runs the graph of an ONNX file with the ops of the digits models."""
 
     def __init__(self, name):
         self.graph = onnx.load(DIGITS / f"{name}.onnx").graph
@@ -184,7 +184,7 @@ def optimizer_case(name, make, clip, accumulate, **options):
 
 def optimizers():
     sgd, adam = torch.optim.SGD, torch.optim.Adam
-    # Numbers that are not exact in binary, to see what happens to them.
+    # Numbers that are not exact in binary, to test their rounding.
     kinds = [
         ("sgd", lambda p: sgd(p, lr=0.1), {}),
         ("sgd", lambda p: sgd(p, lr=0.1, weight_decay=0.03), {"weightDecay": 0.03}),

@@ -25,7 +25,7 @@ def parameters():
         (random.standard_normal((b, a)) * np.sqrt(2 / a)).astype(np.float32)
         for a, b in zip(DIMS, DIMS[1:])
     ]
-    # What bf16 holds, so that both begin alike.
+    # Values that bf16 represents, so that both start with the same weights.
     return [bf16(w) for w in weights]
 
 
@@ -77,7 +77,7 @@ def scale_of(amax, largest, old):
 
 
 def quantize(x, scale, kind):
-    """The value that FP8 has for x: nearest, ties to even, saturated."""
+    """x rounded to FP8: nearest, ties to even, saturated."""
     fraction, least = (3, -6) if kind == "e4m3" else (2, -14)
     scaled = np.clip(x.astype(np.float64) * scale, -LARGEST[kind], LARGEST[kind])
     size = np.maximum(np.abs(scaled), 2.0**-60)
@@ -86,7 +86,7 @@ def quantize(x, scale, kind):
 
 
 class Delayed:
-    """One tensor's scale, by the magnitudes of the last updates."""
+    """The scale of a tensor, from its magnitudes in the last updates."""
 
     def __init__(self, kind, first):
         self.kind, self.scale, self.history = kind, first, [0.0] * HISTORY

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes masters/: weights of 16 bit beside PyTorch's optimizers.
+"""Makes masters/: 16-bit master weights compared with PyTorch's optimizers.
 
 The model's loss is sum(x * w), so that the gradient of w is x, to the bit. The
 update is torch.optim's, of an f32 tensor; around it stands what keeps weights
@@ -20,7 +20,7 @@ from onnx import TensorProto, helper
 
 OUT = pathlib.Path(__file__).resolve().parents[1] / "masters"
 COUNT, STEPS, SEED = 256, 40, 7
-SLOTS = {"w": 0}  # The one weight begins the pack.
+SLOTS = {"w": 0}  # The only weight is at the beginning of the pack.
 
 
 def make_model(weights):
@@ -102,7 +102,7 @@ def main():
     gradients = random.normal(size=(STEPS, COUNT)).astype(np.float32)
     make_model(weights)
     np.savez(OUT / "data.npz", x=gradients)
-    # By 0.0001 in the mean, where half a step of bf16 is 0.002 and more.
+    # Updates of 0.0001 on average, where half a step of bf16 is at least 0.002.
     steady = random.uniform(0, 2, size=(100, COUNT)).astype(np.float32)
     np.savez(OUT / "steady.npz", x=steady)
     golden = {masters: {name: train(masters, name, weights, gradients)

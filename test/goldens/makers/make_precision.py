@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes precision/: five models that 16 bit can ruin, and what autocast makes of them.
+"""Writes precision/: five models that can fail in 16 bit, and their results with autocast.
 
 Each does by hand what a framework's lists do not see: it centres inputs that lie far from
 zero, gates and normalizes a weight, slices one weight into two, shares a bias, writes out
@@ -21,11 +21,11 @@ import torch.nn.functional as F
 HERE = pathlib.Path(__file__).resolve().parents[1]
 DIGITS = HERE.parents[1] / "runtime/examples/digits"
 BATCH, WIDTH, CLASSES = 64, 64, 10
-SCALE = 1024 # Loss scale, so that f16 holds small gradients.
+SCALE = 1024 # Loss scale, so that f16 can represent small gradients.
 
 
 class Centre(nn.Module):
-    """Pixels of 1000 to 1001: 8 bits do not tell them apart."""
+    """Pixels of 1000 to 1001, which 8 bits cannot distinguish."""
 
     def __init__(self, pixels):
         super().__init__()
@@ -105,7 +105,7 @@ def main():
                           input_names=["images"], output_names=["logits"], dynamo=False, opset_version=18,
                           do_constant_folding=False, training=torch.onnx.TrainingMode.TRAINING)
         proto = onnx.load(path)
-        for node in proto.graph.node: # Paths of this machine.
+        for node in proto.graph.node: # Remove local paths.
             node.ClearField("doc_string")
         onnx.save(proto, path)
         batch = images[:BATCH], labels[:BATCH]

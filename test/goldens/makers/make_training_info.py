@@ -54,12 +54,12 @@ def gradient(xs, y, outputs, zs=""):
 
 
 def count():
-    """T, which the step counts, and the node that does."""
+    """T, the step count, and the node that increments it."""
     return [tensor("T", np.int64(0)), tensor("one", np.int64(1))], node("Add", "T one", "T_new")
 
 
 def update(op, names, states, **attributes):
-    """An optimizer node for these weights, its states, and what it binds."""
+    """An optimizer node for these weights, its states, and its bindings."""
     each = names.split()
     inputs = ["R", "T", *each, *[f"d_{n}" for n in each]]
     outputs, bindings = [f"{n}_new" for n in each], [(n, f"{n}_new") for n in each]
@@ -99,7 +99,7 @@ def batches(*arrays):
 
 
 def run(parameters, loss_of, updates_of, data):
-    """Losses and norms of all gradients of 20 steps."""
+    """Losses and gradient norms of 20 steps."""
     losses, norms = [], []
     for time, batch in enumerate(batches(*data)):
         loss, gradients = loss_of(parameters, batch)
@@ -334,7 +334,7 @@ def make_penalty():
 
 
 def make_rivals():
-    """A generator and a judge. The judge learns first; the generator sees what it learnt."""
+    """A generator and a discriminator. The discriminator is updated first, and the generator uses the new weights."""
     maker, judge = {"g": weight(6, 6), "gb": weight(6)}, {"w": weight(1, 6), "b": weight(1)}
     main = graph("rivals", [node("Gemm", "z g gb", "made", transB=1), node("Gemm", "made w b", "score", transB=1)],
                  [value("z", TensorProto.FLOAT, [BATCH, 6])],
@@ -441,7 +441,7 @@ def make_names():
 
 
 def make_teacher():
-    """A teacher that is a mean of what the student was, whom the student is to agree with, by
+    """A student that learns to agree with a teacher, the moving average of the student, with
     Adam without epsilon."""
     student = {"w": weight(4, 6), "b": weight(4)}
     teacher = {"u": weight(4, 6), "c": weight(4)}

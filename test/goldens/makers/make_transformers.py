@@ -65,7 +65,7 @@ def make(kind):
         model = nn.TransformerEncoderLayer(WIDTH, HEADS, 2 * WIDTH, dropout=0, batch_first=True)
     else:
         model = Gpt(written_out=kind == "plain")
-    with torch.no_grad(): # The TorchScript exporter makes one of equal parameters.
+    with torch.no_grad(): # The TorchScript exporter merges equal parameters.
         for parameter in model.parameters():
             parameter.add_(0.05 * torch.randn_like(parameter))
     return model
@@ -75,18 +75,18 @@ def export(model, example, name, dynamo):
     path = HERE / f"{name}.onnx"
     options = dict(opset_version=23, optimize=True, external_data=False) if dynamo else dict(
         opset_version=18, do_constant_folding=False)
-    # In training the encoder layer writes out what it does; without dropout it is the same.
+    # In training mode the encoder layer uses separate ops; without dropout the result is the same.
     torch.onnx.export(model, (example,), path, input_names=["x"], output_names=["y"],
                       dynamo=dynamo, training=torch.onnx.TrainingMode.TRAINING, **options)
     proto = onnx.load(path)
-    for node in proto.graph.node: # Paths of this machine, and stack traces.
+    for node in proto.graph.node: # Remove local paths and stack traces.
         node.ClearField("metadata_props")
         node.ClearField("doc_string")
     onnx.save(proto, path)
 
 
 def keep_classes_last(name, to):
-    """Logits [B, T, V], as most models of language give them: without the last Transpose."""
+    """Logits [B, T, V], like those of most language models: without the last Transpose."""
     proto = onnx.load(HERE / f"{name}.onnx")
     last, output = proto.graph.node[-1], proto.graph.output[0]
     assert last.op_type == "Transpose" and last.output[0] == output.name

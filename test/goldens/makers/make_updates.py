@@ -45,8 +45,8 @@ class Lamb(torch.optim.Optimizer):
                 weight -= group["lr"] * trust * ratio
 
 
-# Name here and there, options of mpc, options there. Numbers are not exact in binary,
-# to see what happens to them.
+# Names in mpc and PyTorch, options of mpc, options of PyTorch. Numbers are not exact in
+# binary, to test their rounding.
 OPTIMIZERS = [
     ("sgd", torch.optim.SGD, {}, {}),
     ("momentum", torch.optim.SGD, {"momentum": 0.9}, {"momentum": 0.9}),
@@ -89,7 +89,7 @@ OPTIMIZERS = [
     ),
 ]
 
-# Name, options of mpc, schedule of the steps behind a warm-up.
+# Name, options of mpc, schedule of the steps after the warm-up.
 SCHEDULES = [
     ("constant", {}, None),
     (
@@ -123,7 +123,7 @@ SCHEDULES = [
 
 
 def warmed(make, warmup):
-    """The schedule behind `warmup` steps of rising rates."""
+    """The schedule after `warmup` steps of rising rates."""
 
     def build(optimizer):
         main = make or (lambda o, n: lr_scheduler.ConstantLR(o, 1))
@@ -143,7 +143,7 @@ def one_cycle(share):
 
 
 class WarmAverage:
-    """AveragedModel's function for a decay that begins with (1 + n) / (10 + n)."""
+    """AveragedModel's function for a decay that starts as (1 + n) / (10 + n)."""
 
     def __init__(self, decay):
         self.decay = decay
@@ -172,7 +172,7 @@ def start():
 
 
 def case(name, options, **how):
-    """What a run in f64 does, and where one in f32 ends."""
+    """The results of a run in f64, and the end of a run in f32."""
     torch.set_default_dtype(torch.float64)
     result = {"name": name, "options": options, **train(**how)}
     torch.set_default_dtype(torch.float32)
@@ -192,7 +192,7 @@ def train(
     loss=lambda y, t, labels: F.mse_loss(y, t),
     accumulate=1,
 ):
-    """One run in the default type. `groups` gives the arguments of weight and bias."""
+    """One run in the default type. `groups` has the arguments for weight and bias."""
     layer = start()
     own = groups or ({}, {})
     parameters = [dict(g, params=[p]) for g, p in zip(own, layer.parameters())]

@@ -1,4 +1,4 @@
-# What the tests of this folder do with %{model}, a folder of test/models/ort.
+# The commands of the tests in this folder; %{model} is a folder of test/models/ort.
 config.recursiveExpansionLimit = 3
 config.substitutions[:0] = [
     ("%{prepare}", "%ort_data %{ort}/%{model} %t.all.npz %t.first.npz"),

@@ -138,7 +138,7 @@ TEST(Dropout, TakesTheBitsOfPhilox) {
       }
 }
 
-// Brackets the first word of seed 0, 0x41d5d1cb, of which 24 bits are used.
+// Brackets the first word of seed 0, 0x41d5d1cb, whose upper 24 bits are used.
 TEST(Dropout, GivesTheKnownAnswer) {
   EXPECT_GT(MaskMaker("0.25716885924339294", 3).make(0, 0)[0], 0);
   EXPECT_EQ(MaskMaker("0.25716888904571533", 3).make(0, 0)[0], 0);

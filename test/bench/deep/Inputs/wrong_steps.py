@@ -1,4 +1,4 @@
-"""Lets deep_sweep.py judge steps that are wrong, made from PyTorch's own."""
+"""Checks that deep_sweep.py detects wrong steps, which are derived from PyTorch's."""
 import os
 import sys
 import tempfile

@@ -1,3 +1,3 @@
 #!/bin/sh
-# Stands for a program that starts and prints what nobody asked for.
+# Imitates a program that prints unexpected output.
 printf '\377\376 no list\n\000\n'

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands for compute-sanitizer, which finds an error in each process of several tests.
+# Imitates compute-sanitizer: finds an error in each process that runs several tests.
 shift 4
 echo "========= COMPUTE-SANITIZER"
 case "$2" in

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Stands for a GoogleTest program, some of whose tests end the process.
+"""Imitates a GoogleTest program, some of whose tests end the process.
 
 What a test does is in its name: it passes, is skipped, fails, crashes, hangs with a
 child that hangs too, prints bytes that are no text, or ends the program behind it.
@@ -20,7 +20,7 @@ if "FAKE_TESTS" in os.environ:
 
 
 def wait():
-    # Named by the log: tests that run side by side tell their processes apart.
+    # Named after the log, so that concurrent tests can distinguish their processes.
     subprocess.Popen([os.environ["FAKE_LOG"], "1234.5"], executable="/bin/sleep").wait()
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Stands for mpc on a machine with a GPU, on which $REAL_MPC runs as on the CPU.
+# Imitates mpc on a machine with a GPU; runs $REAL_MPC on the CPU instead.
 if [ "$1" = doctor ]; then
   echo '{"ready": true, "missing": [], "devices": [{"name": "Stand-in"}]}'
   exit 0

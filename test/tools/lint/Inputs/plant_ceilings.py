@@ -1,4 +1,4 @@
-"""Plants a tree of files of chosen sizes: plant_ceilings.py ROOT."""
+"""Makes a tree of files with chosen sizes: plant_ceilings.py ROOT."""
 import json
 import pathlib
 import sys
@@ -17,7 +17,7 @@ def fill(folder, count):
         plant(f"{folder}/file{i}")
 
 
-# As much as is allowed, with what does not count.
+# The allowed maximum, plus files that do not count.
 fill("compiler/full", 20)
 for name in ("README.md", "CMakeLists.txt", ".clang-format", "deeper/file"):
     plant(f"compiler/full/{name}")
@@ -28,20 +28,20 @@ plant(f"tools/{'x' * 74}")
 plant("tools/numbers.bin", 9000)
 fill("build/anything", 30)
 
-# What a script made counts as its list alone, whatever its size.
+# Generated files count only as their list, whatever their size.
 fill("test/goldens/made", 30)
 plant("test/goldens/made/long.onnxtxt", 900)
 made = [f"file{i}" for i in range(30)] + ["long.onnxtxt"]
 (root / "test/goldens/made/MANIFEST.json").write_text(json.dumps({"files": dict.fromkeys(made)}))
 
-# One more than is allowed.
+# One more than allowed.
 fill("compiler/crowded", 21)
 plant("compiler/longer.cpp", 801)
 plant("test/longer.mlir", 301)
 plant("test/longer_test.cpp", 301)
 plant(f"tools/{'y' * 75}")
 
-# Within their exceptions, beyond them, below them, and in no need of them.
+# Within their exceptions, above them, below them, and without need of them.
 fill("kernels/excepted", 25)
 plant("kernels/grew.cpp", 901)
 plant("kernels/shrank.cpp", 899)

@@ -18,7 +18,7 @@ def use(browser):
     every = int(found.split()[0])
     assert found.startswith(f"{every} of {every} ops"), found
 
-    # Searching and filtering leave some.
+    # Searching and filtering leave some rows.
     browser.evaluate("byId('search').value = 'relu'; byId('search').dispatchEvent(new Event('input', {bubbles: true}))")
     assert 0 < int(browser.evaluate(text("#found")).split()[0]) < every
     assert "fc/Gemm" not in browser.evaluate(text("#ops"))
@@ -27,14 +27,14 @@ def use(browser):
     assert 0 < int(browser.evaluate(text("#found")).split()[0]) < every
     browser.evaluate("byId('rule').value = ''; byId('format').value = ''; search()")
 
-    # A node's forward and backward stand in one row; a click tells more.
+    # The forward and backward ops of a node are in one row; a click shows details.
     row = browser.evaluate("[...byId('ops').rows].find((row) => row.cells[0].textContent.endsWith('act/Relu')).textContent")
     assert "commutes exactly" in row and "passes the gradient" in row, row
     browser.evaluate("byId('ops').querySelector('td.low').click()")
     assert "rule" in browser.evaluate(text("#details")) and not browser.evaluate("byId('details').hidden")
     browser.evaluate("byId('details').querySelector('button').click()")
 
-    # The graph opens modules, and other functions are another page.
+    # A click in the graph opens modules; other functions have separate pages.
     browser.evaluate("document.querySelector('#graph .box').dispatchEvent(new Event('click'))")
     assert browser.evaluate(text("#path")) == "all / blocks"
     assert browser.evaluate("document.querySelectorAll('#graph .box').length") == 6

@@ -44,7 +44,7 @@ def use_bad(browser):
     browser.evaluate("document.querySelector('#curves svg').dispatchEvent(new MouseEvent('mousemove', {clientX: 90}))")
     assert "loss of step 1: not finite, fp32 2." in browser.evaluate(text("#curves"))
 
-    # A click on a point shows the op; searching leaves some.
+    # A click on a point shows the op; searching leaves some rows.
     browser.evaluate("document.querySelector('#errors .blamed').dispatchEvent(new Event('click'))")
     assert browser.evaluate(text("#ops td.name")) == OP
     assert 0 < int(browser.evaluate(text("#found")).split()[0]) < every

@@ -25,7 +25,7 @@ def use(browser):
     profile = json.load(open(PROFILE))
     measured = profile["tensors"][NODE]
 
-    # Time of each format, and what is kept with and without recomputation.
+    # The time of each format, and the values kept with and without recomputation.
     assert "estimated from the rates of " in browser.evaluate(text("#shares"))
     widths = browser.evaluate("[...document.querySelectorAll('#shares figure')].at(-1).querySelectorAll('.bar *').length")
     assert widths == 3, widths
@@ -37,7 +37,7 @@ def use(browser):
     browser.evaluate("document.querySelector('#kept svg').dispatchEvent(new MouseEvent('mouseleave'))")
     assert browser.evaluate(text("#kept figcaption")) == kept
 
-    # A histogram in each line, with numbers for the pointer; all of it for the op that is looked at.
+    # A small histogram in each line, with numbers on hover; a large one for the selected op.
     every = choose(browser, "search", "")
     assert browser.evaluate("document.querySelectorAll('#ops .spark').length") > every / 2
     row = f"[...byId('ops').rows].find((row) => row.cells[0].textContent === '{NODE}')"
@@ -57,7 +57,7 @@ def use(browser):
     near(float(change), measured["sensitivity"]["f16"] ** 0.5)
     near(float(browser.evaluate("document.querySelector('#details .range table').rows[1].cells[3].textContent")), measured["sensitivity"]["bf16"] ** 0.5)
 
-    # The filter leaves those that have been outside, and no others.
+    # The filter leaves exactly the tensors that exceeded the range.
     outside = choose(browser, "range", "f16")
     assert browser.evaluate("document.querySelectorAll('#ops .spark:not(.outside)').length") == 0 or outside < every
     wanted = browser.evaluate("current.ops.filter((op) => op.ranges.some((t) => t.largest > 65504 || (t.smallest > 0 && t.smallest < 2 ** -24))).length")
