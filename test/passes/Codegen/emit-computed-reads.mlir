@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-emit-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
 // RUN: mpc-opt %s --mpc-emit-gpu-kernels --cse --split-input-file | FileCheck %s --check-prefixes=CHECK,GPU
 
-// A place that moves with the columns is one load, wherever the row is: lane l
+// If the position advances with the columns, a read is one load, for any row: lane l
 // reads element 40 * index + 8 + column + l.
 // CHECK-LABEL: func.func private @moves
 // CHECK-NOT:     gather
@@ -34,7 +34,7 @@ func.func private @moves(%x: tensor<16x40xf32>, %i: tensor<16xi64>) -> tensor<16
 
 // -----
 
-// Where each lane has an index of its own, as data, they are gathered.
+// If each lane has its own index from data, elements are gathered.
 // CHECK-LABEL: func.func private @data
 // CPU:           %[[INDEX:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<[[LANES:16]]xi32>
 // GPU:           %[[INDEX:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<[[LANES:4]]xi32>
@@ -58,7 +58,7 @@ func.func private @data(%x: tensor<100xf32>, %i: tensor<64xi32>) -> tensor<64xf3
 
 // -----
 
-// A step of three needs no indices from memory, but a gather.
+// A stride of three needs a gather, but no indices from memory.
 // CHECK-LABEL: func.func private @strided
 // CHECK:         %[[TIMES_3:.*]] = arith.muli %{{.*}}, %c3_i64{{.*}} : i64
 // CHECK:         %[[FIRST:.*]] = llvm.getelementptr %{{.*}}[%[[TIMES_3]]] : (!llvm.ptr, i64) -> !llvm.ptr, f32
@@ -117,7 +117,7 @@ func.func private @masked(%x: tensor<60xf32>) -> tensor<64xf32> attributes {mpc.
 
 // -----
 
-// In the tail only lanes that exist read, and of them those that may.
+// In the tail only existing lanes read, and only if their condition holds.
 // CHECK-LABEL: func.func private @masked_tail
 // CPU:           scf.for
 // GPU:           scf.if
@@ -191,8 +191,8 @@ func.func private @shared(%x: tensor<7x32xf32>, %i: tensor<16xi64>) -> tensor<16
 
 // -----
 
-// Lanes go through a loop together. What all of them read in a turn is one
-// scalar, of a byte where it is a bool.
+// Lanes run through a loop together. A value that all of them read in an iteration is
+// a scalar; a bool is a byte.
 // CHECK-LABEL: func.func private @together
 // CPU:           scf.for {{.*}} step %c16
 // CHECK:         scf.for %[[TURN:.*]] = %c0{{.*}} to %c5{{.*}} step %c1{{.*}} iter_args(%[[SUM:.*]] = %{{.*}}) -> (vector<[[LANES:4|16]]xf32>)

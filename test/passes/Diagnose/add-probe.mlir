@@ -4,7 +4,7 @@ module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   train.state @loss_scale loss_scale : tensor<f32>
 
-  // What trains stays as it is.
+  // The training step is unchanged.
   // CHECK-LABEL: func.func @step
   // CHECK:         train.write @parameters
   // CHECK-NEXT:    return %{{.*}} : tensor<f32>
@@ -24,9 +24,9 @@ module attributes {mpc.precision = "fp16"} {
     return %loss : tensor<f32>
   }
 
-  // Ten elements give two rows of four, added up, and the two behind them, as
-  // f32; what is made of the scaled loss without its scale. Lines are counted
-  // as in the report; the update has none that are shown, and is not there.
+  // Ten elements give two rows of four, added up, and the remaining two, as f32;
+  // values computed from the scaled loss are unscaled. Lines are numbered as in the
+  // report; the update has no probed values and is removed.
   // CHECK-LABEL: func.func @probe
   // CHECK-SAME:    (%[[X:.*]]: tensor<2x5xf32> {mpc.name = "x"})
   // CHECK-SAME:    -> (tensor<1xf32> {mpc.name = "0.0"}, tensor<6xf32> {mpc.name = "1.0"}, tensor<1xf32> {mpc.name = "2.0"}, tensor<6xf32> {mpc.name = "3.0"})
@@ -54,7 +54,7 @@ module attributes {mpc.precision = "fp16"} {
 
 // -----
 
-// A model that is not trained has no step to look at.
+// A model that is not trained has no step to probe.
 // CHECK-LABEL: func.func @predict
 // CHECK-NOT: @probe
 func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> attributes {train.entry = #train.entry<predict>} {

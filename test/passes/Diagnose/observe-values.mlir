@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-observe-values --split-input-file --mlir-print-local-scope | FileCheck %s
 // RUN: mpc-opt %s --mpc-observe-values=injectable --split-input-file | FileCheck %s --check-prefix=INJECT
 
-// The step stays as it is; the copy returns a row for each float tensor, in
-// order, and writes nothing. A view stands for what it shows.
+// The step is unchanged; the copy returns a row for each float tensor, in order, and
+// writes nothing. A view stands for the value that it shows.
 // CHECK-LABEL: func.func @step
 // CHECK-NOT:     train.observe
 // CHECK:         train.write @parameters
@@ -29,7 +29,7 @@
 // CHECK:         %[[TABLE:.*]] = train.pack %[[R0]], %[[R1]], %[[R2]], %[[R3]], %[[R4]] {offsets = array<i64: 0, 80, 160, 240, 320>}
 // CHECK-NEXT:    return %[[TABLE]]
 
-// In both functions a state chooses the op; what is looked at is what others read.
+// In both functions a state selects the op for the fault; the observed value is the one others read.
 // INJECT:       train.state @fault_value fault_value
 // INJECT:       train.state @fault_place fault_place
 // INJECT-LABEL: func.func @step
@@ -60,8 +60,8 @@ module attributes {mpc.precision = "fp32"} {
 
 // -----
 
-// A micro-batch says whether it is finite. A rounding goes to the copy, where
-// its value has a row, and only there.
+// A micro-batch returns whether it is finite. A rounding is only in the copy, where
+// its value has a row.
 // CHECK-LABEL: func.func @accumulate
 // CHECK-SAME:    -> (tensor<f32> {mpc.name = "loss"}, tensor<i1> {mpc.name = "finite"})
 // CHECK-NOT:     train.rounding
@@ -88,7 +88,7 @@ module attributes {mpc.precision = "fp32"} {
 
 // -----
 
-// Who does not train is not looked at.
+// Functions that do not train are not observed.
 // CHECK-LABEL: func.func @predict
 // CHECK-NOT:     @observe
 // INJECT-LABEL: func.func @predict

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-lower-to-linalg --mpc-compose-data-movement --split-input-file | FileCheck %s
 
-// The heads of an attention: parts of a product, put in order. Each is read
-// where it lies, in one pass.
+// The heads of an attention: slices of a product, transposed. Each is read
+// directly from the product, in one pass.
 // CHECK-DAG:   #[[$ID:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2, d3)>
 // CHECK-DAG:   #[[$Q:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d2, d1 mod 8, d3)>
 // CHECK-DAG:   #[[$K:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d3, d1 + 4, d2)>
@@ -19,7 +19,7 @@ func.func @heads(%x: tensor<2x5x8x3xf32>) -> (tensor<2x4x5x3xf32>, tensor<2x4x3x
 
 // -----
 
-// And their gradients: each is written where it belongs.
+// Their gradients are each written directly to their place.
 // CHECK-DAG:   #[[$FROM:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d2, d1, d3)>
 // CHECK-DAG:   #[[$TO:.*]] = affine_map<(d0, d1, d2, d3) -> (d0, d1, d2 + 4, d3)>
 // CHECK-LABEL: func.func @gradients
@@ -36,7 +36,7 @@ func.func @gradients(%q: tensor<2x4x5x3xbf16>, %k: tensor<2x4x5x3xbf16>) -> tens
 
 // -----
 
-// A slice of a slice, and of what is repeated.
+// A slice of a slice, and of a broadcast.
 // CHECK-DAG:   #[[$BOX:.*]] = affine_map<(d0, d1) -> (d0 + 3, d1 mod 9)>
 // CHECK-DAG:   #[[$STILL:.*]] = affine_map<(d0, d1) -> (d0 + 1, 0)>
 // CHECK-LABEL: func.func @slices
@@ -65,7 +65,7 @@ func.func @row(%x: tensor<4x5xf32>) -> tensor<3x5xf32> {
 
 // -----
 
-// Not a part that becomes a part: its size would stand nowhere.
+// Not a slice that is inserted as a part: its size would not be recorded anywhere.
 // CHECK-LABEL: func.func @part_of_part
 // CHECK-COUNT-3: linalg.generic
 func.func @part_of_part(%x: tensor<8xf32>, %y: tensor<2xf32>) -> tensor<6xf32> {
@@ -76,8 +76,8 @@ func.func @part_of_part(%x: tensor<8xf32>, %y: tensor<2xf32>) -> tensor<6xf32> {
 
 // -----
 
-// Not what is also read as it is, nor for arithmetic, nor what a concatenation
-// wrote in part.
+// Not values with other uses, not for arithmetic, and not what a concatenation
+// wrote partially.
 // CHECK-LABEL: func.func @apart
 // CHECK-COUNT-7: linalg.generic
 func.func @apart(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<8x4xf32>) {

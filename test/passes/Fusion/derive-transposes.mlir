@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s -split-input-file -mpc-legalize-kernel-types='device=cuda features=sm_80,sm_89' -mpc-derive-transposes | FileCheck %s
 
-// Weights change with an update: micro-batches read them as @derive has turned
-// them, those that run again too. What batches are made of is turned as often
-// as there are micro-batches.
+// Weights change only with an update: micro-batches, including recomputation, read
+// the transposes that @derive made. Tensors that depend on the batch are transposed
+// in each micro-batch.
 // CHECK: train.state @fp8.turned_weights derived : tensor<1152xf8E4M3FN>
 // CHECK-LABEL: func.func @derive()
 // CHECK:         %[[Q0:.*]] = amp.quantize
@@ -60,7 +60,7 @@ func.func @apply() attributes {train.entry = #train.entry<apply>} {
 
 // -----
 
-// A step that rounds its weights itself turns them itself.
+// A step that rounds its weights itself also transposes them itself.
 // CHECK-LABEL: func.func @step
 // CHECK:         train.transpose
 func.func @step(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x16xf8E4M3FN>) -> tensor<32x16xf32> attributes {train.entry = #train.entry<step>} {

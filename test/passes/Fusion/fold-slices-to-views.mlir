@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-fold-slices-to-views --split-input-file | FileCheck %s
 
-// Steps of a sequence lie one after the other.
+// The steps of a sequence are contiguous.
 // CHECK-LABEL: func.func @steps
 // CHECK-SAME:    (%[[X:.*]]: tensor<3x2x16xf32>)
 // CHECK-DAG:     %[[FLAT:.*]] = train.reshape %[[X]] : (tensor<3x2x16xf32>) -> tensor<96xf32>
@@ -27,7 +27,7 @@ func.func @rows(%x: tensor<3x4x8xi64>, %y: tensor<1x3x32xi1>) -> (tensor<1x1x8xi
 
 // -----
 
-// Columns do not lie together, two rows of two matrices neither.
+// Columns are not contiguous, nor are two rows of two matrices.
 // CHECK-LABEL: func.func @columns
 // CHECK-NOT:     train.unpack
 // CHECK:         train.slice
@@ -54,7 +54,7 @@ func.func @unaligned(%x: tensor<4x15xf32>) -> (tensor<1x15xf32>, tensor<3x15xf32
 
 // -----
 
-// What is transposed is read where it came from.
+// A transpose reads directly from the source.
 // CHECK-LABEL: func.func @moved
 // CHECK-NOT:     train.unpack
 // CHECK:         train.slice
@@ -66,7 +66,7 @@ func.func @moved(%x: tensor<16x4xf32>) -> tensor<1x16xf32> {
 
 // -----
 
-// States of a recurrent net, one after the other.
+// States of a recurrent network, in sequence.
 // CHECK-LABEL: func.func @stack
 // CHECK-SAME:    (%[[A:.*]]: tensor<1x2x16xf32>, %[[B:.*]]: tensor<2x2x16xf32>)
 // CHECK:         %[[PACK:.*]] = train.pack %[[A]], %[[B]] {offsets = array<i64: 0, 32>} : (tensor<1x2x16xf32>, tensor<2x2x16xf32>) -> tensor<96xf32>
@@ -79,8 +79,8 @@ func.func @stack(%a: tensor<1x2x16xf32>, %b: tensor<2x2x16xf32>) -> tensor<3x2x1
 
 // -----
 
-// Columns side by side are not one after the other, an operand that would begin
-// between cannot be made there, and what is rounded on the way is not the same.
+// Adjacent columns are not contiguous, an operand with an unaligned begin cannot be
+// made in place, and a value that is rounded in between is not the same memory.
 // CHECK-LABEL: func.func @joins
 // CHECK-NOT:     train.pack
 // CHECK-COUNT-3: train.concat

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-lower-to-linalg --cse --mpc-fuse-kernels --split-input-file | FileCheck %s
 
-// The parts of a concat are written into one memory one after the other; equal
-// first parts of two concats become two again, for each needs its own memory.
+// The parts of a concat are written to one buffer one after the other; equal first
+// parts of two concats become two again, because each needs its own memory.
 // CHECK-LABEL: func.func @concats
 // CHECK-NEXT:    %[[FIRST:.*]]:2 = call @kernel_{{.}}(%{{[a-z0-9]*}}) : (tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>)
 // CHECK-NEXT:    %[[A:.*]] = call @[[PART:.*]](%{{[a-z0-9]*}}, %[[FIRST]]#0)
@@ -15,7 +15,7 @@ func.func @concats(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (
 
 // -----
 
-// What reads one tensor by views of it is one walk, too: the heads of queries,
+// Ops that read one tensor through views are also one walk: the heads of queries,
 // keys and values.
 // CHECK-LABEL: func.func @views
 // CHECK:         %[[HEADS:.*]]:2 = call @kernel_0(%{{.*}}) : ({{.*}}) -> (tensor<2x2x4x3xf32>, tensor<2x2x4x3xf32>)
@@ -43,8 +43,8 @@ func.func @views(%x: tensor<2x4x12xf32>) -> (tensor<2x2x4x3xf32>, tensor<2x2x4x3
 
 // -----
 
-// What an op reads at computed places is made before, by another kernel. It is
-// an operand of its own kernel, which takes on ops that follow.
+// A value that an op reads at computed positions is made before, by another kernel. It
+// is an operand of the op's kernel, which may include later ops.
 // CHECK-LABEL: func.func @reads_where_it_computes
 // CHECK-SAME:    (%[[X:.*]]: tensor<64x8xf32>, %[[I:.*]]: tensor<64xi64>)
 // CHECK-NEXT:    %[[TABLE:.*]] = call @kernel_0(%[[X]])
@@ -66,7 +66,7 @@ func.func @reads_where_it_computes(%x: tensor<64x8xf32>, %i: tensor<64xi64>) -> 
 
 // -----
 
-// A tensor that one kernel reads in both ways is one operand of it.
+// A tensor that a kernel reads in both ways is one operand.
 // CHECK-LABEL: func.func @reads_both_ways
 // CHECK-SAME:    (%[[X:.*]]: tensor<64x8xf32>)
 // CHECK-NEXT:    %[[R:.*]] = call @kernel_0(%[[X]])

@@ -41,8 +41,8 @@ func.func @transposed(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 
 // -----
 
-// The element that a successor names is made by whoever walks there: all of the
-// table must be made before.
+// The element that a later op reads is computed wherever the walk reaches it: the
+// whole table must be complete before.
 func.func @computed(%next: tensor<64xi64>, %one: tensor<i64>) -> tensor<64xi64> {
   // expected-remark @+1 {{starts a new kernel: no kernel makes or shares its operands}}
   %0 = train.integer %next, %one {kind = #train<integer_operation sub>} : (tensor<64xi64>, tensor<i64>) -> tensor<64xi64>

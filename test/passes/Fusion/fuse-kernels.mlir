@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-lower-to-linalg --cse --mpc-fuse-kernels --split-input-file | FileCheck %s
 
-// A reshape between two ops does not part them: memory is what counts.
+// A reshape between two ops does not prevent fusion: only memory matters.
 // CHECK-LABEL: func.func @through_reshape
 // CHECK-SAME:    (%[[X:.*]]: tensor<64x128xf32>, %[[B:.*]]: tensor<128xf32>)
 // CHECK-NEXT:    %[[R:.*]] = call @kernel_0(%[[X]], %[[B]])
@@ -18,7 +18,7 @@ func.func @through_reshape(%x: tensor<64x128xf32>, %b: tensor<128xf32>) -> tenso
 
 // -----
 
-// What others need of a kernel are its results, once each, also by way of a view.
+// The results of a kernel are the values that others use, once each, also through a view.
 // CHECK-LABEL: func.func @used_outside
 // CHECK-NEXT:    %[[R:.*]]:2 = call @kernel_0
 // CHECK-NEXT:    %[[V:.*]] = tensor.collapse_shape %[[R]]#0
@@ -67,9 +67,9 @@ func.func @path_through_kernel(%x: tensor<8x8xf32>, %y: tensor<6x6xf32>) -> (ten
 
 // -----
 
-// The square and the update read the same gradient, but one kernel for both
-// could not hold the choice between old and new, which needs the whole sum:
-// what the update makes for it alone would go through memory.
+// The square and the update read the same gradient, but one kernel for both could
+// not contain the selection between old and new, which needs the whole sum: the
+// results of the update for it would go through memory.
 // CHECK-LABEL: func.func @producers_before_siblings
 // CHECK-SAME:    (%[[G:.*]]: tensor<64x128xf32>, %[[W:.*]]: tensor<64x128xf32>)
 // CHECK:         %[[ROWS:.*]] = call @kernel_0(%[[G]])
@@ -87,7 +87,7 @@ func.func @producers_before_siblings(%g: tensor<64x128xf32>, %w: tensor<64x128xf
 
 // -----
 
-// The phases of a softmax are one kernel: rows are finished one by one.
+// The phases of a softmax are one kernel, which completes row by row.
 // CHECK-LABEL: func.func @softmax
 // CHECK-NEXT:    %[[R:.*]] = call @kernel_0
 // CHECK-NEXT:    return %[[R]]
@@ -98,7 +98,7 @@ func.func @softmax(%x: tensor<64x10xf32>) -> tensor<64x10xf32> {
 
 // -----
 
-// So is a layer norm, with the row scalars that the gradient wants.
+// So is a layer norm, with the row scalars that the gradient needs.
 // CHECK-LABEL: func.func @layer_norm
 // CHECK-NEXT:    %[[R:.*]]:3 = call @kernel_0
 // CHECK-NEXT:    return %[[R]]#{{.}}, %[[R]]#{{.}}, %[[R]]#{{.}}
@@ -109,7 +109,7 @@ func.func @layer_norm(%x: tensor<64x32xf32>, %g: tensor<32xf32>, %b: tensor<32xf
 
 // -----
 
-// A sum down the columns joins the walk that makes what it sums up.
+// A sum down the columns joins the walk that computes its terms.
 // CHECK-LABEL: func.func @column_sums
 // CHECK-NEXT:    %[[R:.*]]:2 = call @kernel_0
 // CHECK-NEXT:    return %[[R]]#0, %[[R]]#1
@@ -121,7 +121,7 @@ func.func @column_sums(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tenso
 
 // -----
 
-// What is added to every row can only run when the sum over all rows is there.
+// An op that adds the sum to every row can run only when the sum is complete.
 // CHECK-LABEL: func.func @needs_the_whole_sum
 // CHECK-NEXT:    %[[SUM:.*]] = call @kernel_0(%[[X:[a-z0-9]*]])
 // CHECK-NEXT:    call @kernel_1(%[[X]], %[[SUM]])
@@ -133,8 +133,8 @@ func.func @needs_the_whole_sum(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
 
 // -----
 
-// The count of labels is one thread's work. What divides by it belongs to the
-// rows, which share their work out: it may not be drawn to the count.
+// Counting labels is the work of one thread. The division by the count belongs to the
+// rows, which are distributed over threads: it must not be fused with the count.
 // CHECK-LABEL: func.func @long_sum
 // CHECK-NEXT:    %[[COUNT:.*]] = call @kernel_0(%{{.*}}) : (tensor<4096xi64>) -> tensor<f32>
 // CHECK-NEXT:    %[[R:.*]] = call @kernel_1(%{{.*}}) : ({{.*}}) -> tensor<4096x64xf32>
@@ -170,7 +170,7 @@ func.func @siblings(%x: tensor<64x128xf32>) -> (tensor<64x128xf32>, tensor<64x12
 
 // -----
 
-// Strangers stay apart; equal kernels are one function, others are not.
+// Unrelated ops are not fused; equal kernels are one function, others are not.
 // CHECK-LABEL: func.func @unify
 // CHECK:         call @kernel_0(%{{.*}}) : (tensor<8xf32>)
 // CHECK-NEXT:    call @kernel_0(%{{.*}}) : (tensor<8xf32>)
@@ -212,7 +212,7 @@ func.func @nothing(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<4x2xf32> 
 
 // -----
 
-// A state of the model may have the name of a kernel.
+// A state of the model may have the same name as a kernel.
 // CHECK-LABEL: func.func @name_taken
 // CHECK:         train.read @kernel_0
 // CHECK:         call @[[KERNEL:kernel_0_[0-9]+]](

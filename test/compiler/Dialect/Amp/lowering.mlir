@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-lower-to-linalg | FileCheck %s
 
-// A cast down rounds, a cast up widens, and between the 16-bit types the way
-// leads through f32.
+// A cast down rounds, a cast up widens, and a cast between the 16-bit types goes
+// through f32.
 // CHECK-LABEL: func.func @casts
 func.func @casts(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf16>) {
   // CHECK: linalg.generic
@@ -57,7 +57,7 @@ func.func @all_finite_of_several(%g: tensor<f32>, %h: tensor<f32>) -> tensor<i1>
   return %0 : tensor<i1>
 }
 
-// The new value where x * 0 is no NaN; integers as the flag says.
+// Selects the new value if x * 0 is not NaN; integers are selected by the flag.
 // CHECK-LABEL: func.func @commit
 func.func @commit(%new: tensor<8xf32>, %old: tensor<8xf32>, %n: tensor<i64>, %m: tensor<i64>, %ok: tensor<i1>)
     -> (tensor<8xf32>, tensor<i64>) {
@@ -75,7 +75,7 @@ func.func @commit(%new: tensor<8xf32>, %old: tensor<8xf32>, %n: tensor<i64>, %m:
   return %0, %1 : tensor<8xf32>, tensor<i64>
 }
 
-// One division, on a scalar; a product for each element.
+// One division of scalars; a product for each element.
 // CHECK-LABEL: func.func @unscale
 func.func @unscale(%g: tensor<3x1024xf32>, %s: tensor<f32>) -> tensor<3x1024xf32> {
   // CHECK: linalg.generic {{.*}}iterator_types = []}
@@ -97,7 +97,7 @@ func.func @update_scale(%s: tensor<f32>, %n: tensor<i32>, %ok: tensor<i1>)
   return %s1, %n1 : tensor<f32>, tensor<i32>
 }
 
-// The rest is what rounding to bf16 took away; the sum gives it back.
+// The second result is the rounding error of bf16; the sum restores the value.
 // CHECK-LABEL: func.func @masters
 func.func @masters(%w: tensor<8xf32>) -> tensor<8xf32> {
   // CHECK: ^bb0(%[[W:.*]]: f32

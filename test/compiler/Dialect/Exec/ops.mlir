@@ -18,7 +18,7 @@ exec.entry @step inputs = [{name = "x", buffer = #exec.buffer<arena + 0 : tensor
 exec.entry @empty inputs = [] outputs = [] {
 }
 
-// What is computed, apart from where: for the plan's proof.
+// The dataflow, independent of memory, for the proof of the plan.
 // CHECK-LABEL: exec.entry @proven
 // CHECK-SAME:    attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [], reads = {fc1.weight = #exec.value<1 + 0>}, writes = {}, parts = [#exec.part<3 + 64 : 16 = <2 + 0>>]>}
 // CHECK:         exec.call "copy" [] [{{.*}}] {values = [#exec.value<0 + 0>, #exec.value<3 + 64>]}

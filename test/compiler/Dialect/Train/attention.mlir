@@ -3,8 +3,8 @@
 
 train.state @w parameter : tensor<2x2x7x8xf32>
 
-// Two heads of the keys serve six of the queries. The gradient comes from what
-// the forward op left, in one op; each operand takes its part.
+// Two key heads serve six query heads. One op computes the gradients of all operands
+// from the results of the forward op.
 // CHECK-LABEL: func.func @train
 // GRAD-LABEL: func.func @train
 func.func @train(%q: tensor<2x6x5x8xf32>, %v: tensor<2x2x7x4xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
@@ -19,7 +19,7 @@ func.func @train(%q: tensor<2x6x5x8xf32>, %v: tensor<2x2x7x4xf32>) -> tensor<f32
   return %loss : tensor<f32>
 }
 
-// Operands and results of 16 bit beside sums of f32; a result may be f32.
+// 16-bit operands and results with f32 sums; a result may be f32.
 // CHECK-LABEL: func.func @narrow
 func.func @narrow(%q: tensor<1x2x5x8xbf16>, %k: tensor<1x2x5x8xbf16>) {
   // CHECK: %[[Y:.*]], %[[SUMS:.*]] = train.attention {{.*}} : (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>) -> (tensor<1x2x5x8xbf16>, tensor<2x1x2x5xf32>)

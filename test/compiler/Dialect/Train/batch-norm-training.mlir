@@ -25,7 +25,7 @@ func.func @train(%x: tensor<2x3x4xf32>, %s: tensor<3xf32>, %b: tensor<3xf32>) ->
 
 // -----
 
-// A norm that the model applies twice moves its statistics twice, and writes
+// A norm that the model applies twice updates its statistics twice, and writes
 // them once.
 train.state @mean statistic : tensor<3xf32>
 train.state @var statistic : tensor<3xf32>

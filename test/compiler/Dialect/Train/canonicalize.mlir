@@ -85,7 +85,7 @@ func.func @add_zero_stays(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// A factor of one that broadcasts does something else.
+// A factor of one that broadcasts is not the identity.
 // CHECK-LABEL: func.func @broadcast_stays
 func.func @broadcast_stays(%x: tensor<4xf32>) -> tensor<2x4xf32> {
   %ones = train.constant dense<1.0> : tensor<2x1xf32> : tensor<2x1xf32>
@@ -108,7 +108,7 @@ func.func @constants() -> tensor<2x2xf32> {
 
 // -----
 
-// Ops that do nothing go.
+// Ops without effect are removed.
 // CHECK-LABEL: func.func @nothing
 // CHECK-SAME:    (%[[X:.*]]: tensor<4x3xf32>)
 func.func @nothing(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
@@ -123,7 +123,7 @@ func.func @nothing(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
 
 // -----
 
-// A gradient that is stopped twice is stopped once, and the stop stays.
+// Stopping a gradient twice is the same as once; the stop itself is kept.
 // CHECK-LABEL: func.func @stop_gradient
 // CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>)
 func.func @stop_gradient(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -137,7 +137,7 @@ func.func @stop_gradient(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// There is nothing to choose between a value and itself, unless it grows.
+// Selecting between equal values is the identity, unless it broadcasts.
 // CHECK-LABEL: func.func @select_same
 // CHECK-SAME:    (%[[C:.*]]: tensor<4x1xi1>, %[[X:.*]]: tensor<3xf32>, %[[Y:.*]]: tensor<4x3xf32>)
 func.func @select_same(%c: tensor<4x1xi1>, %x: tensor<3xf32>, %y: tensor<4x3xf32>) -> (tensor<4x3xf32>, tensor<4x3xf32>) {
@@ -177,8 +177,8 @@ func.func @round_constant() -> tensor<4xf32> {
 
 // -----
 
-// Slices that part one dimension are one op: what lies between them is a part
-// that nobody uses.
+// Slices that partition one dimension become one op; gaps between them become unused
+// parts.
 // CHECK-LABEL: func.func @slices
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x9xf32>)
 func.func @slices(%x: tensor<2x9xf32>) -> (tensor<2x4xf32>, tensor<2x2xf32>) {
@@ -193,7 +193,7 @@ func.func @slices(%x: tensor<2x9xf32>) -> (tensor<2x4xf32>, tensor<2x2xf32>) {
 
 // -----
 
-// Not those that overlap, or part different dimensions.
+// Not if they overlap or partition different dimensions.
 // CHECK-LABEL: func.func @slices_apart
 // CHECK-NOT:     train.split
 func.func @slices_apart(%x: tensor<4x9xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<2x9xf32>) {
@@ -205,8 +205,8 @@ func.func @slices_apart(%x: tensor<4x9xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32
 
 // -----
 
-// Heads are parted after the reshape, which is a view of the whole; with fewer
-// heads for keys and values, too.
+// Heads are split after the reshape, which is a view of the whole; also with fewer
+// heads for keys and values.
 // CHECK-LABEL: func.func @heads
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x5x16xf32>)
 func.func @heads(%x: tensor<2x5x16xf32>) -> (tensor<2x5x4x2xf32>, tensor<2x5x2x2xf32>, tensor<2x5x2x2xf32>) {
@@ -222,7 +222,7 @@ func.func @heads(%x: tensor<2x5x16xf32>) -> (tensor<2x5x4x2xf32>, tensor<2x5x2x2
 
 // -----
 
-// Not where the parts would mix, or one is used as it is.
+// Not if the parts would mix, or if one has other uses.
 // CHECK-LABEL: func.func @no_heads
 // CHECK:         train.split
 // CHECK-COUNT-2: train.reshape
@@ -240,7 +240,7 @@ func.func @no_heads(%x: tensor<2x6xf32>) -> (tensor<6xf32>, tensor<6xf32>, tenso
 
 // -----
 
-// One part is all.
+// A single part is the whole.
 // CHECK-LABEL: func.func @split_of_one
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x6xf32>)
 // CHECK-NEXT:    return %[[X]]
@@ -251,7 +251,7 @@ func.func @split_of_one(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
 
 // -----
 
-// A product reads what is stored transposed, on either side, twice is not.
+// A product reads transposed operands directly, on either side; two transposes cancel.
 // CHECK-LABEL: func.func @transposed_operands
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x4x8xf32>, %[[W:.*]]: tensor<6x8xf32>, %[[V:.*]]: tensor<8x4xf32>)
 // CHECK-NOT:     train.transpose
@@ -272,7 +272,7 @@ func.func @transposed_operands(%x: tensor<2x4x8xf32>, %w: tensor<6x8xf32>, %v: t
 
 // -----
 
-// Other permutations stay, and so does what would part the rows of a batch.
+// Other permutations stay, and so do those that would split the rows of a batch.
 // CHECK-LABEL: func.func @moved_operands
 // CHECK:         %[[X:.*]] = train.transpose
 // CHECK:         train.matmul %[[X]], %{{.*}} :

@@ -36,7 +36,7 @@ func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> attributes {train.entry =
 
 // -----
 
-// A weight may be called as the counter usually is.
+// A weight may have the usual name of the counter.
 // CHECK: train.state @mpc.step_count step_count : tensor<i64>
 // CHECK: train.state @step_count parameter : tensor<4xf32>
 train.state @step_count parameter : tensor<4xf32>

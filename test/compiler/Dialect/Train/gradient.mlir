@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-differentiate --split-input-file | FileCheck %s
 
-// A bias gets the sum over what it was repeated for. One weight for a whole
-// batch gets one product over all rows, marked as the gradient of a parameter;
-// the input gets none, because nobody asks for it.
+// A bias gets the sum over the dimensions along which it was broadcast. A weight for a
+// whole batch gets one product over all rows, marked as the gradient of a parameter;
+// the input gets no gradient, because none is needed.
 // CHECK-LABEL: func.func @train
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x3x4xf32>)
 // CHECK:         %[[G:.*]] = train.broadcast_to
@@ -25,8 +25,8 @@ func.func @train(%x: tensor<2x3x4xf32>) -> tensor<f32> attributes {train.entry =
 
 // -----
 
-// A weight stored transposed gets its gradient transposed, by flags alone. The
-// gradient that goes on to the layer before is not that of a parameter.
+// A transposed weight gets a transposed gradient, by flags only. The gradient for the
+// previous layer is not marked as that of a parameter.
 // CHECK-LABEL: func.func @train
 // CHECK-SAME:    (%[[X:.*]]: tensor<3x4xf32>)
 // CHECK:         %[[V:.*]] = train.read @v
@@ -52,7 +52,7 @@ func.func @train(%x: tensor<3x4xf32>) -> tensor<f32> attributes {train.entry = #
 
 // -----
 
-// A parameter is one behind views, too.
+// A view of a parameter counts as a parameter.
 // CHECK-LABEL: func.func @train
 // CHECK:         train.matmul %{{.*}} {transpose_lhs, weight_gradient}
 train.state @w parameter : tensor<20xf32>
@@ -123,8 +123,8 @@ func.func @train(%x: tensor<4xf32>) -> tensor<f32> attributes {train.entry = #tr
 
 // -----
 
-// A table gets what its rows gave, in one op; the indices get nothing. A weight
-// that is also the matrix of a product gets the sum of both.
+// A table gets the gradients of its rows in one op; the indices get none. A weight that
+// is also the matrix of a product gets the sum of both.
 // CHECK-LABEL: func.func @train
 // CHECK-SAME:    (%[[I:.*]]: tensor<2x3xi64>)
 // CHECK:         %[[DP:.*]] = train.matmul {{.*}}weight_gradient
@@ -142,8 +142,8 @@ func.func @train(%i: tensor<2x3xi64>) -> tensor<f32> attributes {train.entry = #
 
 // -----
 
-// The parts of a split give one gradient, joined from theirs; what nobody uses
-// has a gradient of zero.
+// The gradient of a split is the concatenation of the gradients of its parts; unused
+// parts have a gradient of zero.
 // CHECK-LABEL: func.func @train
 // CHECK:         %[[P:.*]]:3 = train.split
 // CHECK:         %[[ZERO:.*]] = train.constant dense<0.000000e+00> : tensor<1xf32>
@@ -161,7 +161,7 @@ func.func @train() -> tensor<f32> attributes {train.entry = #train.entry<train>}
 
 // -----
 
-// Around a slice there are zeros, dimension by dimension.
+// The gradient of a slice is padded with zeros, dimension by dimension.
 // CHECK-LABEL: func.func @train
 // CHECK:         %[[ROWS:.*]] = train.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
 // CHECK:         train.concat %{{.*}}, %[[ROWS]], %{{.*}} {axis = 1 : i64} : (tensor<4x1xf32>, tensor<4x3xf32>, tensor<4x1xf32>) -> tensor<4x5xf32>
@@ -175,7 +175,7 @@ func.func @train() -> tensor<f32> attributes {train.entry = #train.entry<train>}
 
 // -----
 
-// What was not chosen gets zero, never a product with the mask.
+// The operand that was not selected gets zero, never a product with the mask.
 // CHECK-LABEL: func.func @train
 // CHECK-SAME:    (%[[M:.*]]: tensor<2x1xi1>)
 // CHECK:         %[[G:.*]] = train.broadcast_to
@@ -196,7 +196,7 @@ func.func @train(%m: tensor<2x1xi1>) -> tensor<f32> attributes {train.entry = #t
 
 // -----
 
-// Half the reciprocal root, from the output.
+// Half the reciprocal of the root, computed from the output.
 // CHECK-LABEL: func.func @train
 // CHECK:         %[[Y:.*]] = train.sqrt
 // CHECK:         %[[TWICE:.*]] = train.add %[[Y]], %[[Y]]

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --split-input-file --mpc-lower-to-linalg --canonicalize --cse | FileCheck %s
 
-// Two passes for the variance, all arithmetic in f32 though the data is not.
+// Two passes for the variance, with all arithmetic in f32 although the data is not.
 // CHECK-LABEL: func.func @layer_norm
 // CHECK-SAME:    (%[[X:.*]]: tensor<4x6xbf16>, %[[S:.*]]: tensor<6xf32>, %[[B:.*]]: tensor<6xf32>)
 func.func @layer_norm(%x: tensor<4x6xbf16>, %s: tensor<6xf32>, %b: tensor<6xf32>) -> tensor<4x6xbf16> {
@@ -50,8 +50,8 @@ func.func @cross_entropy(%x: tensor<4x6xf32>, %l: tensor<4xi32>) -> tensor<4xf32
 
 // -----
 
-// No i32 label can equal an ignore_index beyond 32 bits: labels are compared with
-// positions and with the number of classes alone.
+// No i32 label can equal an ignore_index beyond 32 bits: labels are compared only with
+// positions and with the number of classes.
 // CHECK-LABEL: func.func @ignore_nothing
 func.func @ignore_nothing(%x: tensor<4x6xf32>, %l: tensor<4xi32>) -> tensor<4xf32> {
   // CHECK: arith.cmpi eq
@@ -63,7 +63,7 @@ func.func @ignore_nothing(%x: tensor<4x6xf32>, %l: tensor<4xi32>) -> tensor<4xf3
 
 // -----
 
-// All bits of a label tell whether it is a class.
+// All bits of a label decide whether it is a class.
 // CHECK-LABEL: func.func @wide_label
 func.func @wide_label(%x: tensor<4x6xf32>, %l: tensor<4xi64>) -> tensor<4xf32> {
   // CHECK: arith.cmpi ult, %{{.*}}, %c6_i64 : i64
@@ -74,7 +74,7 @@ func.func @wide_label(%x: tensor<4x6xf32>, %l: tensor<4xi64>) -> tensor<4xf32> {
 
 // -----
 
-// Channel sums leave one value per channel, in either layout.
+// Channel sums have one value per channel, in either layout.
 // CHECK-LABEL: func.func @batch_norm
 func.func @batch_norm(%x: tensor<2x4x4x3xf32>, %s: tensor<3xf32>) -> tensor<2x4x4x3xf32> {
   // CHECK: linalg.generic {{.*}}["reduction", "reduction", "reduction", "parallel"]} {{.*}} outs(%{{.*}} : tensor<3xf32>)

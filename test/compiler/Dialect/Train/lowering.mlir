@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-lower-to-linalg --split-input-file | FileCheck %s
 
-// Arithmetic is in f32, whatever is stored; extents of 1 stand still, missing
-// dimensions are absent.
+// Arithmetic is in f32, whatever the stored type; maps have constants for extents of
+// 1, and missing dimensions are absent.
 // CHECK-DAG:   #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG:   #[[$COLUMN:.*]] = affine_map<(d0, d1) -> (d0, 0)>
 // CHECK-DAG:   #[[$ROW:.*]] = affine_map<(d0, d1) -> (d1)>
@@ -32,7 +32,7 @@ func.func @transpose(%x: tensor<2x3x4xbf16>) -> tensor<4x2x3xbf16> {
 
 // -----
 
-// Reshapes are views, by way of one dimension if need be.
+// Reshapes are views, through one dimension if necessary.
 // CHECK-LABEL: func.func @reshape
 // CHECK-NOT:     linalg
 // CHECK:         tensor.collapse_shape %{{.*}} {{\[\[}}0, 1], [2]] : tensor<2x3x4xf32> into tensor<6x4xf32>
@@ -98,7 +98,7 @@ func.func @relu(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Down and up again; what the result is stored in is another matter.
+// Rounds and widens again; the stored type of the result is independent.
 // CHECK-LABEL: func.func @round_to
 // CHECK:         %[[H:.*]] = arith.truncf %{{.*}} : f32 to f16
 // CHECK:         %[[F:.*]] = arith.extf %[[H]] : f16 to f32
@@ -116,7 +116,7 @@ func.func @round_to(%x: tensor<4xf32>, %b: tensor<4xbf16>) -> (tensor<4xf32>, te
 
 // -----
 
-// The key mixes the seed with what op 3 mixes to; then ten rounds on 32-bit words,
+// The key combines the seed with the hash of op 3; ten rounds on 32-bit words follow,
 // and one comparison with 0.5 * 2^32.
 // CHECK-LABEL: func.func @dropout
 // CHECK:         %[[OP:.*]] = arith.constant 2092789425003139053 : i64
@@ -136,7 +136,7 @@ func.func @dropout(%x: tensor<4x3xf32>, %seed: tensor<i64>, %step: tensor<i64>) 
 
 // -----
 
-// One pass over all parameters; 1 - beta2 is that of the decimal 0.999.
+// One pass over all parameters; 1 - beta2 is computed from the decimal 0.999.
 // CHECK-LABEL: func.func @adam
 // CHECK:         linalg.generic
 // CHECK-SAME:      outs(%{{.*}}, %{{.*}}, %{{.*}} : tensor<2x1024xf32>, tensor<2x1024xf32>, tensor<2x1024xf32>)
@@ -161,7 +161,7 @@ func.func @global_norm(%g: tensor<7x1024xf32>) -> tensor<f32> {
 
 // -----
 
-// Each part of a split is a slice; one that nobody uses leaves nothing.
+// Each part of a split is a slice; an unused part generates no code.
 // CHECK-DAG:   #[[$ID:.*]] = affine_map<(d0, d1) -> (d0, d1)>
 // CHECK-DAG:   #[[$FIRST:.*]] = affine_map<(d0, d1) -> (d0, d1 mod 7)>
 // CHECK-DAG:   #[[$THIRD:.*]] = affine_map<(d0, d1) -> (d0, d1 + 4)>

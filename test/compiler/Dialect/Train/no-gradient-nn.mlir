@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --split-input-file --verify-diagnostics --mpc-differentiate
 
-// Class weights are data of the loss.
+// Class weights are data and have no gradient.
 train.state @w parameter : tensor<6xf32>
 func.func @train(%x: tensor<4x6xf32>, %l: tensor<4xi64>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %w = train.read @w : tensor<6xf32>

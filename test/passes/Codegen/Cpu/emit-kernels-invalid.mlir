@@ -20,7 +20,7 @@ func.func private @strangers(%x: tensor<8xf32>, %y: tensor<9xf32>) -> (tensor<8x
 
 // -----
 
-// The second sum of a row walks it again, behind the store of what it reads.
+// The second sum of a row walks it again, after the store to what it reads.
 #full = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0)>
 // expected-error @+1 {{internal error in mpc-emit-kernels: result 0 of 'walksTwice' takes the place of operand 0, but the code reads its elements after writing there}}

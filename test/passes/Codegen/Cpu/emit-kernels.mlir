@@ -32,8 +32,8 @@ func.func private @flat(%x: tensor<1000xf32>) -> tensor<1000xf32> attributes {mp
 
 // -----
 
-// A tail of one element is stored as one: LLVM 22 writes beyond a masked one
-// that it narrows.
+// A tail of one element is stored as a scalar: LLVM 22 writes out of bounds when it
+// narrows a masked store.
 // CHECK-LABEL: func.func private @one_left
 // CHECK:         scf.if
 // CHECK-NOT:       masked.store
@@ -122,7 +122,7 @@ func.func private @down(%x: tensor<5x16xf32>) -> tensor<16xf32> attributes {mpc.
 
 // -----
 
-// Lanes that do not lie side by side are gathered.
+// Lanes that are not contiguous are gathered.
 // CHECK-LABEL: func.func private @transposed
 // CHECK:         llvm.intr.masked.gather
 // CHECK:         llvm.store
@@ -140,7 +140,7 @@ func.func private @transposed(%x: tensor<16x32xf32>) -> tensor<32x16xf32> attrib
 
 // -----
 
-// A sum that only picks the column of a label reads that column.
+// A sum that only selects the column of a label reads only that column.
 // CHECK-LABEL: func.func private @picked
 // CHECK:         scf.for
 // CHECK:           %[[LABEL:.*]] = llvm.load %{{.*}} -> i64
@@ -208,7 +208,7 @@ func.func private @less_max(%x: tensor<4x640xf32>) -> tensor<4x640xf32> attribut
 
 // -----
 
-// Functions that are no kernels stay.
+// Functions that are not kernels stay.
 // CHECK-LABEL: func.func @other
 // CHECK-SAME:    (%{{.*}}: tensor<4xf32>) -> tensor<4xf32>
 // CHECK:         linalg.generic
@@ -225,8 +225,8 @@ func.func @other(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Rows that wait on the stack are 512 KiB together at most: the exponentials of
-// one input are computed twice.
+// Rows kept on the stack are limited to 512 KiB in total: the exponentials of one
+// input are computed twice.
 // CHECK-LABEL:   func.func private @long_rows(
 // CHECK-COUNT-2: llvm.alloca %{{.*}} x f32
 // CHECK-NOT:     llvm.alloca

@@ -24,8 +24,8 @@ func.func private @flat(%x: tensor<10000xbf16>) -> tensor<10000xbf16> attributes
 
 // -----
 
-// A row of 256 elements is a warp's: five shuffles sum it, and what was loaded
-// for the sum is there for the quotient. Four rows to a block.
+// A warp processes a row of 256 elements: five shuffles sum it, and the values loaded
+// for the sum are reused for the quotient. Four rows per block.
 // CHECK-LABEL: func.func private @row(
 // CHECK-SAME:    mpc.threads = 128 : i32
 // CHECK:         %[[X:.*]] = llvm.load %{{.*}} : !llvm.ptr -> vector<4xf32>
@@ -66,7 +66,7 @@ func.func private @row(%x: tensor<65536x256xf32>) -> tensor<65536x256xf32> attri
 
 // -----
 
-// Several warps to a row: their sums meet in shared memory.
+// Several warps per row: their sums are combined in shared memory.
 // CHECK:       llvm.mlir.global internal @long_row0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<{{[0-9]+}} x i8>
 // CHECK-LABEL: func.func private @long(
 // CHECK:         nvvm.shfl.sync bfly
@@ -98,7 +98,7 @@ func.func private @long(%x: tensor<64x8192xf32>) -> tensor<64xf32> attributes {m
 
 // -----
 
-// Down the rows: groups of threads take them in turn and join their sums, always
+// Down the rows: groups of threads take rows in turn and combine their sums, always
 // in the same order.
 // CHECK:       llvm.mlir.global internal @down_down() {addr_space = 3 : i32
 // CHECK-LABEL: func.func private @down(

@@ -3,7 +3,7 @@
 // RUN: mpc-translate --kernels-to-ptx --arch=sm_80 %t.mlir | FileCheck %s --check-prefix=PTX
 // RUN: mpc-opt %s --mpc-emit-gpu-kernels --cse --mpc-lower-gpu-kernels=simulate | FileCheck %s --check-prefix=SIM
 
-// What a GPU is told of a kernel, and its own exp2; no function is called.
+// Attributes of GPU kernels, and the GPU's own exp2; no function is called.
 // CHECK-LABEL: llvm.func @softmax_sums(%{{.*}}: !llvm.ptr, %{{.*}}: !llvm.ptr) attributes {
 // CHECK-SAME:    nvvm.kernel, nvvm.reqntid = array<i32: 1024>
 // CHECK-COUNT-4: llvm.call_intrinsic "llvm.nvvm.ex2.approx"
@@ -24,7 +24,7 @@
 // PTX:           st.global.b32
 // PTX:           ret;
 
-// On the host a kernel takes the parameters of a launch, and asks the simulator.
+// On the host a kernel takes the parameters of a launch, and calls the simulator.
 // SIM-LABEL:     llvm.func @softmax_sums(%{{[^,]*}}: !llvm.ptr)
 // SIM-NOT:       nvvm
 // SIM:           llvm.call @mpc_sim_thread_index

@@ -5,8 +5,8 @@
 // RUN: mpc-opt %s --mpc-emit-gpu-kernels --cse --mpc-lower-gpu-kernels="features=sm_80,sm_89 simulate" | FileCheck %s --check-prefix=SIM
 // RUN: mpc-opt %s --mpc-emit-gpu-kernels --cse --mpc-lower-gpu-kernels=features=sm_80 | FileCheck %s --check-prefix=OLD
 
-// What is clamped is rounded by an instruction, two elements at a time, the
-// first in the lower byte; eight elements are stored at once.
+// Clamped values are rounded by an instruction, two elements at a time, the first in
+// the lower byte; eight elements are stored at once.
 // CHECK-LABEL: llvm.func @quantize
 // CHECK-COUNT-4: nvvm.convert.f32x2.to.f8x2 %{{.*}}, %{{.*}} {rnd = #nvvm.fp_rnd_mode<rn>, sat = #nvvm.sat_mode<satfinite>} : i16(f8E4M3FN)
 // CHECK:         llvm.store %{{.*}} {alignment = 8 : i64} : vector<8xi8>

@@ -3,7 +3,7 @@
 // RUN: mpc-translate --kernels-to-ptx --arch=sm_90 %t.mlir -o %t.ptx
 // RUN: FileCheck %s --check-prefix=PTX < %t.ptx
 
-// A block turns 64 x 64 bytes, whose rows are two longer: 16 bytes are one
+// A block transposes 64 x 64 bytes, with rows that are two longer: 16 bytes are one
 // access on either side.
 // CHECK:         llvm.mlir.global internal @bytes_tile0() {addr_space = 3 : i32, alignment = 16 : i64} : !llvm.array<4224 x i8>
 // CHECK-LABEL: func.func private @bytes(
@@ -32,7 +32,7 @@ func.func private @bytes(%x: tensor<32768x768xf8E4M3FN>) -> tensor<768x32768xf8E
   return %0 : tensor<768x32768xf8E4M3FN>
 }
 
-// Extents that 4 divides, but not 8.
+// Extents that are divisible by 4 but not by 8.
 // CHECK-LABEL: func.func private @fours(
 // CHECK:         llvm.load %{{.*}} {alignment = 4 : i64} : !llvm.ptr -> vector<4xi8>
 // CHECK:         llvm.store %{{.*}} {alignment = 4 : i64} : vector<4xi8>, !llvm.ptr
@@ -46,7 +46,7 @@ func.func private @fours(%x: tensor<20x36xf8E4M3FN>) -> tensor<36x20xf8E4M3FN> a
   return %0 : tensor<36x20xf8E4M3FN>
 }
 
-// What has no whole vectors goes element by element, as before.
+// Without whole vectors, elements are transposed one by one.
 // CHECK-LABEL: func.func private @odd(
 // CHECK:         llvm.load %{{.*}} {alignment = 2 : i64} : !llvm.ptr -> vector<1xbf16>
 // CHECK:         nvvm.barrier0

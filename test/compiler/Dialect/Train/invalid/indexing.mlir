@@ -54,7 +54,7 @@ func.func @flat_index_c2_distinct(%i: tensor<4x3xi64>) {
 
 // -----
 
-// Five positions are no rows of four.
+// Five positions are not whole rows of four.
 func.func @flat_index_c3_extent(%i: tensor<5x3xi64>) {
   // expected-error @+2 {{'train.flat_index' op dimension 0 of 'extents' must be one of the result, which is no larger; the result has shape [5, 3]}}
   // expected-error @+1 {{'train.flat_index' op failed to infer returned types}}

@@ -47,7 +47,7 @@ func.func @class_loss_grad_c1(%g: tensor<4xf32>, %x: tensor<4x6xf32>, %l: tensor
 
 // -----
 
-// Targets do not broadcast: where they would, the model is most likely wrong.
+// Targets do not broadcast: if they would have to, the model is most likely wrong.
 func.func @element_loss_c1(%p: tensor<4x6xf32>, %t: tensor<6xf32>) {
   // expected-error @+2 {{'train.element_loss' op 'target' must have shape [4, 6], but has [6]}}
   // expected-error @+1 {{'train.element_loss' op failed to infer returned types}}

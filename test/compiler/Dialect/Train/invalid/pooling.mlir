@@ -27,7 +27,7 @@ func.func @max_pool_c1_pad(%x: tensor<1x2x8x8xf32>) {
 
 // -----
 
-// A dilated window that steps over the image has no maximum.
+// A dilated window that misses the image has no maximum.
 func.func @max_pool_c1_empty_window(%x: tensor<1x2x1x8xf32>) {
   // expected-error @+2 {{'train.max_pool' op each window must cover part of the image, but window 0 of spatial dimension 0 does not}}
   // expected-error @+1 {{'train.max_pool' op failed to infer returned types}}

@@ -17,7 +17,7 @@ func.func @transpose_c1(%x: tensor<4x3xf32>) {
 
 // -----
 
-// Whole numbers do not become floats on the way.
+// A reshape does not convert integers to floats.
 func.func @transpose_element_type(%x: tensor<4x3xi64>) {
   // expected-error @+2 {{'train.transpose' op inferred type(s) 'tensor<3x4xi64>' are incompatible with return type(s) of operation 'tensor<3x4xf32>'}}
   // expected-error @+1 {{'train.transpose' op failed to infer returned types}}

@@ -172,7 +172,7 @@ func.func @scheduled_rate_c2(%r: tensor<2x1xf32>, %n: tensor<i64>, %t: tensor<i6
 
 // -----
 
-// Rates may differ by row, and by nothing else.
+// Rates may differ by row only.
 func.func @update_c2_column(%w: tensor<2x1024xf32>, %r: tensor<1x1xf32>) {
   // expected-error @+2 {{'train.sgd' op scalars must have rank 0, but one is 'tensor<1x1xf32>'}}
   // expected-error @+1 {{'train.sgd' op failed to infer returned types}}
