@@ -1,5 +1,5 @@
-// A system without a thread to give: preloaded into a program, every
-// pthread_create of it fails.
+// Simulates a system that cannot create threads: preloaded into a program, it
+// makes every pthread_create fail.
 
 #include <errno.h>
 #include <pthread.h>

@@ -8,7 +8,7 @@ std::vector<std::string> &mpc::test::syncLog() {
   return log;
 }
 
-// The executable's symbols come before those of the C library.
+// Symbols of the executable take precedence over those of the C library.
 extern "C" {
 int fsync(int file) {
   char path[4096];

@@ -1,4 +1,4 @@
-// What a program under test had put on the disk, and when it gave names.
+// Records the syncs and renames of the program under test.
 
 #ifndef MPC_TEST_TOOLS_SYNC_LOG_H
 #define MPC_TEST_TOOLS_SYNC_LOG_H

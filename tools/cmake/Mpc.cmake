@@ -1,6 +1,5 @@
 # Finds MLIR and defines mpc_add_library, mpc_add_dialect, mpc_add_passes,
-# mpc_add_tool, mpc_use_mlir and mpc_compile_together: thin wrappers that each hide
-# a single idiom.
+# mpc_add_tool and mpc_use_mlir: thin wrappers that each hide a single idiom.
 
 # The default is Debian's path. It is not a HINT, because CMake would silently use
 # a hint if -DMLIR_DIR names an unsuitable version, instead of rejecting it.

@@ -3,7 +3,7 @@
 // RUN: mpc-opt %s --mpc-legalize-kernel-types='device=cuda features=sm_75' --split-input-file | FileCheck %s --check-prefix=TURING
 // RUN: mpc-opt %s --mpc-legalize-kernel-types='device=cuda features=sm_80,sm_89' --split-input-file | FileCheck %s --check-prefix=ADA
 
-// A CPU's kernels take f16, whatever its instructions are, and so do GPUs.
+// CPU kernels accept f16, whatever instructions the CPU has, and so do GPU kernels.
 // CHECK-LABEL:  func.func @half
 // CHECK-NOT:    amp.cast
 // CUDA-LABEL:   func.func @half
@@ -29,7 +29,7 @@ func.func @wide_result(%a: tensor<4x8xbf16>, %b: tensor<8x2xbf16>) -> tensor<4x2
 
 // -----
 
-// So it is for bf16 on CPUs and on GPUs from sm_80 on. On older ones operands
+// The same applies to bf16 on CPUs and on GPUs from sm_80 on. On older GPUs operands
 // are widened and the result is rounded.
 // CHECK-LABEL:  func.func @brain
 // CHECK-NOT:    amp.cast
@@ -49,7 +49,7 @@ func.func @brain(%a: tensor<4x8xbf16>, %b: tensor<8x2xbf16>) -> tensor<4x2xbf16>
 
 // -----
 
-// Wide types and what is no kernel of the catalog stay.
+// Wide types and ops without a catalog kernel are unchanged.
 // CHECK-LABEL: func.func @stays
 // CHECK-NOT:     amp.cast
 // TURING-LABEL: func.func @stays
@@ -76,9 +76,9 @@ func.func @tf32(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<4x2xf32> {
 
 // -----
 
-// A product of FP8 takes its scales out itself where the device multiplies FP8,
-// and reads both operands along the sum; the factors of scales that a state
-// keeps are made at once. Elsewhere the operands are widened to bf16.
+// An FP8 product removes its scales itself if the device multiplies FP8, and reads
+// both operands along the sum; the factors of all scales in a state are computed at
+// once. On other devices the operands are widened to bf16.
 // ADA-LABEL:  func.func @scaled
 // ADA-SAME:     (%[[X:.*]]: tensor<32x16xf8E4M3FN>, %[[W:.*]]: tensor<16x48xf8E4M3FN>, %[[G:.*]]: tensor<32x48xf8E5M2>)
 // ADA:          %[[ALL:.*]] = train.read @scales
@@ -115,9 +115,9 @@ func.func @scaled(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x48xf8E4M3FN>, %g: te
 
 // -----
 
-// A scale that was found just now has a factor of its own, made once, also for
-// what runs again; there the product, or what it is recalled from, has no scale
-// to take out.
+// A scale that has just been computed has its own factor, computed once, also for
+// recomputed ops; there the product, or what it is recalled from, has no scale to
+// remove.
 // ADA-LABEL: func.func @again
 // ADA-SAME:    (%[[X:.*]]: tensor<32x16xf8E4M3FN>, %[[W:.*]]: tensor<48x16xf8E4M3FN>, %[[SX:[^:]*]]: tensor<f32>, %[[SW:[^:]*]]: tensor<f32>,
 // ADA-COUNT-2: train.div

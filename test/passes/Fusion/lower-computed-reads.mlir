@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-lower-to-linalg --split-input-file | FileCheck %s
 
-// A row that the table lacks is not read: the branch is part of the body, and
-// so is the read, of a tensor from outside. Only the indices are an operand.
+// A row outside the table is not read: the branch is part of the body, and so is the
+// read of the captured tensor. Only the indices are an operand.
 // CHECK-DAG:   #[[$ROW:.*]] = affine_map<(d0, d1) -> (d0)>
 // CHECK-LABEL: func.func @gather
 // CHECK-SAME:    (%[[TABLE:.*]]: tensor<7x8xbf16>, %[[INDICES:.*]]: tensor<5xi64>)
@@ -43,8 +43,8 @@ func.func @gather_bools(%t: tensor<7xi1>, %i: tensor<5xi32>) -> tensor<5xi1> {
 
 // -----
 
-// The place of a tap is stride * position - pad + dilation * tap; what leaves
-// the image gets the padding.
+// The position of a tap is stride * position - pad + dilation * tap; outside the image
+// the value is the padding.
 // CHECK-LABEL: func.func @unfold
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x3x9xf32>)
 // CHECK:         linalg.generic
@@ -71,8 +71,8 @@ func.func @unfold(%x: tensor<2x3x9xf32>) -> tensor<2x3x2x4xf32> {
 
 // -----
 
-// Each element adds up what stands before it, in f32. All make as many turns,
-// so that vectors of them go through one loop; what does not count is not read.
+// Each element sums the elements before it, in f32. All run the same number of
+// iterations, so that vectors share one loop; elements that do not count are not read.
 // CHECK-LABEL: func.func @cumsum
 // CHECK-SAME:    (%[[X:.*]]: tensor<4x10xbf16>)
 // CHECK:         linalg.generic
@@ -115,8 +115,8 @@ func.func @cumsum_reverse(%x: tensor<4x10xf32>) -> tensor<4x10xf32> {
 
 // -----
 
-// 1000 elements: sums of 32 blocks of 32 first; then an element adds up the
-// blocks before its own, and what stands in its own.
+// 1000 elements: first sums of 32 blocks of 32; then each element sums the blocks
+// before its own, and the elements of its own block.
 // CHECK-LABEL: func.func @cumsum_blocks
 // CHECK-SAME:    (%[[X:.*]]: tensor<4x1000xbf16>)
 // CHECK:         %[[BLOCKS:.*]] = linalg.generic {{.*}} outs(%{{.*}} : tensor<4x32xf32>)
@@ -137,8 +137,8 @@ func.func @cumsum_blocks(%x: tensor<4x1000xbf16>) -> tensor<4x1000xbf16> {
 
 // -----
 
-// Places are read from memory too: those that differ are a state, a repeated
-// value is copied.
+// Constant positions are also read from memory: distinct values become a state, a
+// repeated value is copied.
 // CHECK:       train.state @constant.0 constant : tensor<3x1xi64> = dense<{{.*}}>
 // CHECK-LABEL: func.func @in_memory
 // CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>)

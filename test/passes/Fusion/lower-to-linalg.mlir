@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-lower-to-linalg --split-input-file | FileCheck %s
 
-// What becomes generated code is linalg; catalog kernels and state access stay.
+// Ops for generated code become linalg; catalog kernels and state access stay.
 // CHECK-LABEL: func.func @ops
 // CHECK:         train.read @w
 // CHECK:         train.matmul
@@ -18,7 +18,7 @@ func.func @ops(%x: tensor<4x4xf32>) {
 
 // -----
 
-// One repeated value goes into the code.
+// A repeated value becomes part of the code.
 // CHECK-NOT:   train.state
 // CHECK-LABEL: func.func @repeated
 // CHECK:         %[[TWO:.*]] = arith.constant dense<2.000000e+00> : tensor<4xf32>
@@ -45,7 +45,7 @@ func.func @different(%x: tensor<2xf32>) -> tensor<2xf32> {
 // -----
 
 // A repeated value that is packed, written, returned or an operand of a catalog
-// kernel is copied into memory of its own, once.
+// kernel is copied to its own memory, once.
 // CHECK-LABEL: func.func @in_memory
 // CHECK:         %[[ONE:.*]] = arith.constant dense<1.000000e+00> : tensor<4x4xf32>
 // CHECK:         %[[COPY:.*]] = linalg.generic {{.*}} ins(%[[ONE]] : tensor<4x4xf32>)
@@ -64,7 +64,7 @@ func.func @in_memory(%x: tensor<4x4xf32>) -> (tensor<32xf32>, tensor<4x4xf32>) {
 
 // -----
 
-// So is one that is seen under another shape.
+// So is one that is viewed with another shape.
 // CHECK-LABEL: func.func @view_in_memory
 // CHECK:         %[[VIEW:.*]] = tensor.expand_shape
 // CHECK:         %[[COPY:.*]] = linalg.generic {{.*}} ins(%[[VIEW]] : tensor<2x2xi64>)
@@ -77,8 +77,8 @@ func.func @view_in_memory() -> tensor<2x2xi64> {
 
 // -----
 
-// States change when the function returns, one after the other: the old value
-// of one that goes to another or to the caller is copied before.
+// States change when the function returns, one after the other: an old value that
+// goes to another state or to the caller is copied before.
 // CHECK-LABEL: func.func @old_values
 // CHECK:         %[[A:.*]] = train.read @a
 // CHECK:         %[[B:.*]] = train.read @b
@@ -99,7 +99,7 @@ func.func @old_values() -> tensor<4xf32> {
 
 // -----
 
-// A state that keeps its value is not copied, nor is one that gets its own.
+// A state that keeps its value is not copied, nor is one that is written to itself.
 // CHECK-LABEL: func.func @kept
 // CHECK-NOT:     linalg
 func.func @kept() -> tensor<4xf32> {
@@ -113,7 +113,7 @@ train.state @b parameter : tensor<4xf32>
 
 // -----
 
-// The model may have a state of that name.
+// The model may have a state with that name.
 // CHECK:       train.state @constant.0_{{[0-9]+}} constant : tensor<2xf32> = dense<[1.000000e+00, 2.000000e+00]>
 // CHECK:       train.state @constant.0 constant : tensor<2xf32> = dense<[3.000000e+00, 4.000000e+00]>
 // CHECK-LABEL: func.func @name_taken

@@ -37,8 +37,8 @@ func.func @of_rows(%x: tensor<121523x1024xf32>) -> tensor<f32> {
 
 // -----
 
-// So are those of a number that has divisors: even blocks would become the grid
-// of the kernel that makes the partial sums.
+// The same applies to a number with divisors: even blocks would become the grid of
+// the kernel that computes the partial sums.
 // CHECK-LABEL: func.func @of_even_rows
 // CPU-LABEL: func.func @of_even_rows
 // CHECK-NOT:     tensor.expand_shape
@@ -61,7 +61,7 @@ func.func @of_even_rows(%x: tensor<131072x1024xf32>) -> tensor<f32> {
 
 // -----
 
-// A long row of its own is cut evenly where that gives blocks enough.
+// A single long row is split evenly if that gives enough blocks.
 // CHECK-LABEL: func.func @even
 // CHECK:         tensor.expand_shape {{.*}} output_shape [256, 512]
 // CHECK-NOT:     tensor.extract
@@ -82,8 +82,8 @@ func.func @even(%x: tensor<131072xf32>) -> tensor<f32> {
 
 // -----
 
-// If not, unevenly, with the whole body in the first step; what does not move
-// along the row remains an operand.
+// Otherwise it is split unevenly, with the whole body in the first step; operands
+// that do not vary along the row remain operands.
 // CHECK-LABEL: func.func @uneven
 // CHECK-SAME:    (%[[X:.*]]: tensor<3x65537xbf16>, %[[S:.*]]: tensor<3xf32>)
 // CHECK:         %[[LOW:.*]] = arith.constant 0xFF800000 : f32
@@ -118,7 +118,7 @@ func.func @uneven(%x: tensor<3x65537xbf16>, %s: tensor<3xf32>) -> tensor<3xf32> 
 
 // -----
 
-// Few rows are one block's.
+// A few rows are processed by one block.
 // CHECK-LABEL: func.func @few_rows
 // CHECK:         linalg.generic {{.*}} outs(%{{.*}} : tensor<16383xf32>)
 // CHECK:         linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%{{.*}} : tensor<16383xf32>)
@@ -139,8 +139,8 @@ func.func @few_rows(%x: tensor<16383x1024xf32>) -> tensor<f32> {
 
 // -----
 
-// Sums down a prime number of rows are cut into blocks of rows. The
-// last block is shorter; what moves with the columns alone remains an operand.
+// Sums down a prime number of rows are split into blocks of rows. The last block is
+// shorter; operands that vary only along columns remain operands.
 // CHECK-LABEL: func.func @columns
 // CHECK-SAME:    (%[[X:.*]]: tensor<10007x96xbf16>, %[[S:.*]]: tensor<96xf32>)
 // CHECK:         %[[BLOCKS:.*]] = linalg.generic {{.*}} iterator_types = ["parallel", "parallel", "parallel"]} ins(%[[S]] : tensor<96xf32>) outs(%{{.*}} : tensor<251x40x96xf32>)
@@ -178,8 +178,8 @@ func.func @columns(%x: tensor<10007x96xbf16>, %s: tensor<96xf32>) -> tensor<96xf
 
 // -----
 
-// So are those of few divisors; a block has eight rows at least. 1024 stay even,
-// which lets what makes them join.
+// So are those with few divisors; a block has at least eight rows. 1024 rows are split
+// evenly, so that the ops that compute them can be fused.
 // CHECK-LABEL: func.func @two_primes
 // CPU-LABEL: func.func @two_primes
 // CHECK:         outs(%{{.*}} : tensor<253x8x96xf32>)
@@ -207,7 +207,7 @@ func.func @two_primes(%x: tensor<2018x96xf32>, %y: tensor<1024x96xf32>) -> (tens
 
 // -----
 
-// A batch of two does not share out what is below it: all rows are cut as one.
+// A batch of two does not give enough blocks: all rows are split together.
 // CHECK-LABEL: func.func @batch
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x10007x96xf32>)
 // CHECK:         outs(%{{.*}} : tensor<254x79x96xf32>)

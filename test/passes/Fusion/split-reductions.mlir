@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-split-reductions --split-input-file | FileCheck %s
 
-// A reduction over dimensions that lie together is walked as it is.
+// A reduction over adjacent dimensions is walked directly.
 // CHECK-LABEL: func.func @together
 // CHECK-COUNT-1: linalg.generic
 // CHECK-NOT:     linalg.generic
@@ -47,7 +47,7 @@ func.func @apart(%x: tensor<4x5x6xf32>) -> tensor<5xf32> {
 
 // -----
 
-// What is added up is computed in the first of the two only.
+// The terms are computed only in the first of the two.
 // CHECK-LABEL: func.func @computes_once
 // CHECK:         arith.mulf
 // CHECK:         arith.addf
@@ -118,7 +118,7 @@ func.func @large(%x: tensor<2048x128xf32>) -> tensor<128xf32> {
 
 // -----
 
-// A prime number of rows has no blocks: the sum stays whole, as does a small one.
+// A prime number of rows has no even blocks: the sum stays whole, as does a small one.
 // CHECK-LABEL: func.func @prime
 // CHECK-COUNT-1: linalg.generic
 // CHECK-NOT:     linalg.generic
@@ -139,7 +139,7 @@ func.func @prime(%x: tensor<2053x128xf32>) -> tensor<128xf32> {
 
 // -----
 
-// A reduction that goes on from other numbers than its identity is left alone.
+// A reduction that starts from other values than its identity is not changed.
 // CHECK-LABEL: func.func @goes_on
 // CHECK-COUNT-1: linalg.generic
 // CHECK-NOT:     linalg.generic

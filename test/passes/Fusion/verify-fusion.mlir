@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-verify-fusion --split-input-file --verify-diagnostics
 
-// What the stage gives is accepted: kernels and their calls, kernels of the
-// catalog, views, access to states.
+// The output of the stage is accepted: kernels and their calls, catalog kernels,
+// views, access to states.
 #id = affine_map<(d0) -> (d0)>
 train.state @w parameter : tensor<8xf32>
 func.func @good(%x: tensor<2x4xf32>) -> tensor<2x2xf32> {

@@ -41,9 +41,9 @@ module {
 
 // -----
 
-// Labels cast from other integers and put into another shape are still those of
-// the input. What floats are cast to is not known before; they still say which
-// dimension counts samples.
+// Labels cast from other integers and reshaped are still those of the input. The
+// values of labels cast from floats are not known in advance; they still determine
+// the batch dimension.
 module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    tensor<4x1xi32> {mpc.batch_dim = 0 : i64, mpc.name = "y", mpc.range = [0, 3]}
@@ -88,8 +88,8 @@ module {
 
 // -----
 
-// One number per sample: the squared error. A sample counts its elements; an
-// input that is called targets keeps its name.
+// One number per sample: the squared error. The weight of a sample is its number of
+// elements; an input called targets keeps its name.
 // CHECK: module attributes {mpc.loss = "mse of output 'y' against input 'targets_2'"
 module {
   // CHECK-LABEL: func.func @evaluate
@@ -107,7 +107,7 @@ module {
 
 // -----
 
-// A loss in the model wins; predict loses it and its labels.
+// A loss in the model takes precedence; it is removed from predict with its labels.
 // CHECK: module attributes {mpc.loss = "output 'loss' of the model, negative-log-likelihood"
 module {
   // CHECK-LABEL: func.func @predict
@@ -128,8 +128,8 @@ module {
 
 // -----
 
-// A loss per sample is minimized by its mean; a model without another output
-// predicts what the loss is taken of.
+// For a loss per sample the mean is minimized; a model without another output
+// predicts the operand of the loss.
 module {
   // CHECK-LABEL: func.func @predict
   // CHECK-SAME:    (%[[X:[^:]*]]: tensor<4x3xf32> {mpc.batch_dim = 0 : i64, mpc.name = "x"}) -> (tensor<4x3xf32> {mpc.batch_dim = 0 : i64, mpc.name = "prediction"})
@@ -144,8 +144,8 @@ module {
 
 // -----
 
-// Losses of which some count more or not at all are minimized by the mean of all
-// elements, as the note says, and evaluated by it; hits are of labels that count.
+// Losses with class weights or ignored labels are minimized and evaluated by the mean
+// of all elements, as the note says; only counted labels count for the accuracy.
 // CHECK: mpc.notes = ["loss: {{.*}}training minimizes its mean, in which all elements count alike, also those of labels that are ignored
 module {
   // CHECK-LABEL: func.func @evaluate
@@ -168,7 +168,7 @@ module {
 
 // -----
 
-// A loss with something added cannot be split by samples.
+// A loss with an additional term cannot be split by samples.
 module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    -> (tensor<f32> {mpc.name = "loss"})
@@ -183,8 +183,8 @@ module {
 
 // -----
 
-// Labels that also pick rows of a table must be in range for both; nothing is
-// ignored that is no row.
+// Labels that also select rows of a table must be in range for both; a label that is
+// not a row cannot be ignored.
 module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    tensor<4xi64> {mpc.name = "i", mpc.range = [0, 3]}
@@ -209,7 +209,7 @@ module {
 
 // -----
 
-// One number that no loss op makes is the loss; the rest stays in predict.
+// A single scalar that no loss op computes is the loss; the rest stays in predict.
 // CHECK: module attributes {mpc.loss = "output 'cost' of the model", mpc.loss_parts = {{.*}}, mpc.notes = ["loss: output 'cost' of the model (the model's only scalar output; use option 'loss' to change it)"]}
 module {
   // CHECK-LABEL: func.func @predict
@@ -232,7 +232,7 @@ module {
 
 // -----
 
-// One number of one sample is what the model says of it.
+// A single number for a batch of one sample is a prediction.
 // CHECK: module attributes {mpc.loss = "mse of output 'y' against input 'targets'"
 module {
   func.func @predict(%x: tensor<1x3xf32> {mpc.name = "x"}) -> (tensor<1x1xf32> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {

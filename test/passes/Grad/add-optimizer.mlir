@@ -3,8 +3,8 @@
 // RUN: mpc-opt %s --mpc-add-optimizer="optimizer=momentum nesterov" | FileCheck %s --check-prefix=MOMENTUM
 // RUN: mpc-opt %s --mpc-add-optimizer=optimizer=adam | FileCheck %s --check-prefix=ADAM
 
-// All parameters become slots of one state; each begins at a multiple of 32,
-// the end is zeros.
+// All parameters become slots of one state; each begins at a multiple of 32, and the
+// end is filled with zeros.
 module {
   // CHECK:     train.state @parameters parameter {slots = [#train.slot<"w", 0, [3, 3]>, #train.slot<"b", 32, [3]>, #train.slot<"zero", 64, [2]>]} : tensor<1x1024xf32> = dense_resource<parameters>
   // CHECK-NOT: @w parameter
@@ -57,7 +57,7 @@ module {
   // CHECK:         train.write @step_count, %[[NEXT]]
   // CHECK:         return %[[LOSS]], %[[NORM]]
 
-  // Only AdamW decays unless asked; without a limit nothing is clipped.
+  // By default only AdamW has weight decay; without a threshold nothing is clipped.
   // SGD-LABEL:      func.func @step
   // SGD-NOT:          train.clip_factor
   // SGD:              train.sgd {{.*}} {weight_decay = 2.500000e-01 : f32}

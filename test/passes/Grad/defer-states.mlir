@@ -39,7 +39,7 @@ module {
 
 // -----
 
-// One batch a step: nothing waits.
+// With one batch per step, nothing is deferred.
 module {
   train.state @mean statistic : tensor<4xf32>
   // CHECK-LABEL: func.func @step

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-differentiate --split-input-file | FileCheck %s
 
-// Gradient ops stand in reverse order of the forward ops and become results
-// behind the loss, in the order of the states. The input gets no gradient.
+// Gradient ops are in reverse order of the forward ops; gradients become results after
+// the loss, in the order of the states. The input gets no gradient.
 module {
   train.state @w parameter : tensor<3x2xf32>
   train.state @b parameter : tensor<2xf32>
@@ -70,8 +70,8 @@ module {
 
 // -----
 
-// A parameter that only an output wants is left as it is; a note says so. No
-// gradient flows through integers.
+// A parameter that only an output uses is not trained; a note says so. No gradient
+// flows through integers.
 // CHECK: module attributes {mpc.notes = ["not trained, because the loss does not depend on: 'unused'", "not trained, because no gradient reaches: 'index'"]}
 module {
   // CHECK: train.state @w parameter
@@ -96,9 +96,9 @@ module {
 
 // -----
 
-// Behind a stop nothing is active, not even an op without a gradient, and what
-// only the stop leads to is not trained. Of a value used both ways one way
-// counts. The stop itself goes.
+// Values that only reach the loss through a stop are not active, not even for an op
+// without a gradient, and parameters behind it are not trained. A value that is also
+// used otherwise gets the gradient of that use. The stop itself is removed.
 // CHECK: module attributes {mpc.notes = ["not trained, because no gradient reaches: 'behind'"]}
 module {
   // CHECK: train.state @w parameter
@@ -126,8 +126,8 @@ module {
 
 // -----
 
-// Gradient ops are differentiated themselves: what a function's derivative is
-// computed from gets one of the next order.
+// Gradient ops can be differentiated: the operands of a function's derivative get a
+// derivative of the next order.
 module {
   train.state @w parameter : tensor<4xf32>
   // CHECK-LABEL: func.func @train

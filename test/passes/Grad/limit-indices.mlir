@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-limit-indices --split-input-file | FileCheck %s
 
-// Labels of a loss inside the model, which is only a part of what is minimized.
+// Labels of a loss inside the model that is only one term of the total loss.
 // CHECK-LABEL: func.func @labels_of_a_part
 // CHECK-SAME:    tensor<4xi64> {mpc.ignored = -100 : i64, mpc.range = [0, 3]}
 func.func @labels_of_a_part(%x: tensor<4x3xf32>, %y: tensor<4xi64>, %penalty: tensor<f32>) -> tensor<f32> {
@@ -36,7 +36,7 @@ func.func @elements(%x: tensor<12xf32>, %y: tensor<4x1xi64>) -> tensor<4x1xf32> 
 
 // -----
 
-// The label that the model replaces before it looks up is one more.
+// A label that the model replaces before the lookup is also allowed.
 // CHECK-LABEL: func.func @masked
 // CHECK-SAME:    tensor<4xi64> {mpc.ignored = -100 : i64, mpc.range = [-3, 3]}
 // CHECK-SAME:    tensor<4xi64> {mpc.ignored = -1 : i64, mpc.range = [0, 3]}
@@ -56,7 +56,7 @@ func.func @masked(%x: tensor<3x5xf32>, %scores: tensor<4x3xf32>, %i: tensor<4xi6
 
 // -----
 
-// Any other choice may hide any number.
+// Any other selection may hide any value.
 // CHECK-LABEL: func.func @hidden
 // CHECK-NOT:   mpc.range
 func.func @hidden(%x: tensor<3x5xf32>, %i: tensor<4xi64>, %is: tensor<4xi1>) -> tensor<4x5xf32> {
@@ -68,7 +68,7 @@ func.func @hidden(%x: tensor<3x5xf32>, %i: tensor<4xi64>, %is: tensor<4xi1>) -> 
 
 // -----
 
-// Both of two uses must hold, and one of two columns.
+// The limits of both of two uses must hold, and those of one of two columns.
 // CHECK-LABEL: func.func @several
 // CHECK-SAME:    tensor<4xi64> {mpc.range = [-3, 3]}
 // CHECK-SAME:    tensor<4x2xi64> {mpc.range = [-7, 7]}
@@ -84,7 +84,7 @@ func.func @several(%a: tensor<3x5xf32>, %b: tensor<7x5xf32>, %both: tensor<4xi64
 
 // -----
 
-// A column that is a number, or is only compared, may be any: so may the input.
+// A column that is used as a number or only compared has no limits, nor has the input.
 // CHECK-LABEL: func.func @column_of_numbers
 // CHECK-NOT:   mpc.range
 func.func @column_of_numbers(%a: tensor<3x5xf32>, %n: tensor<4x2xi64>, %c: tensor<4x2xi64>) -> (tensor<4x1x5xf32>, tensor<4x1xf32>, tensor<4x1x5xf32>, tensor<4x1xi1>) {
@@ -102,7 +102,7 @@ func.func @column_of_numbers(%a: tensor<3x5xf32>, %n: tensor<4x2xi64>, %c: tenso
 
 // -----
 
-// What is joined and taken apart again is asked for its own part alone.
+// After concatenating and slicing, only the limits of an input's own part apply.
 // CHECK-LABEL: func.func @joined
 // CHECK-SAME:    tensor<8x1xi64> {mpc.range = [-5, 5]}
 func.func @joined(%x: tensor<40xf32>, %y: tensor<8x1xi64>) -> tensor<8x1xf32> {
@@ -134,8 +134,8 @@ func.func @joined_and_split(%x: tensor<40xf32>, %y: tensor<8x1xi64>, %columns: t
 
 // -----
 
-// What is known of an input already stays, and indices that the model computes
-// say nothing of it.
+// Limits of an input that are already known are kept, and computed indices do not
+// limit it.
 // CHECK-LABEL: func.func @known
 // CHECK-SAME:    tensor<4xi64> {mpc.range = [0, 2]}
 // CHECK-SAME:    %{{[^:]*}}: tensor<4xf32>)
@@ -148,8 +148,8 @@ func.func @known(%a: tensor<3x5xf32>, %i: tensor<4xi64> {mpc.range = [0, 2]}, %f
 
 // -----
 
-// A window that may begin anywhere, rows that are no multiples of the extent, and
-// a table that nobody flattened are rows like any other: from either end.
+// A window with any begin, rows that are not multiples of the extent, and a table that
+// was not flattened are treated like other rows: counted from either end.
 // CHECK-LABEL: func.func @no_flat
 // CHECK-SAME:    tensor<4x1xi64> {mpc.range = [-26, 20]}
 // CHECK-SAME:    tensor<4xi64> {mpc.range = [-35, 20]}
@@ -170,8 +170,8 @@ func.func @no_flat(%x: tensor<4x5xf32>, %table: tensor<20xf32>, %a: tensor<4x1xi
 
 // -----
 
-// Two losses ignore different labels, each of which the other one takes: the
-// interval is widened to the second.
+// Two losses ignore different labels, each of which is valid for the other: the
+// interval is widened to include the second.
 // CHECK-LABEL: func.func @two_ignored
 // CHECK-SAME:    tensor<4xi64> {mpc.ignored = 12 : i64, mpc.range = [2, 10]}
 func.func @two_ignored(%x: tensor<4x10xf32>, %y: tensor<4xi64>) -> (tensor<f32>, tensor<f32>) {

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-add-optimizer="no-decay=norms" | FileCheck %s
 
-// Norms of groups of channels have scale and offset behind them.
+// Norms of groups of channels have scale and offset as separate ops after them.
 // CHECK: mpc.notes = ["2 parameters with weight decay 0: 'scale', 'offset'", "1 parameter with weight decay 0.01: 'bias'"]
 module {
   train.state @scale parameter : tensor<4xf32>

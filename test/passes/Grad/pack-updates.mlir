@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-pack-updates --split-input-file | FileCheck %s
 
-// What one formula updates is one range of the parameters, begins a row, and is updated as
-// a whole; its states are one, under their own names. A norm for each tensor is no such
-// formula: that weight stays by itself.
+// Parameters with the same update formula become one range that begins at a row and is
+// updated as a whole; their states are packed, under their own names. A formula with a
+// norm per tensor cannot be packed: that weight stays separate.
 
 module attributes {mpc.imported_step = "loss"} {
   // CHECK-DAG: train.state @parameters parameter {slots = [#train.slot<"a", 0, [2]>, #train.slot<"b", 32, [3]>, #train.slot<"c", 1024, [2]>]} : tensor<2x1024xf32> = dense_resource<parameters>
@@ -72,8 +72,8 @@ module attributes {mpc.imported_step = "loss"} {
 
 // -----
 
-// Numbers that are no constants are part of the formula, by which weights part; a later
-// update reads what an earlier one wrote.
+// Scalars that are not constants are part of the formula, so weights with different ones
+// are separate; a later update reads what an earlier one wrote.
 
 module attributes {mpc.imported_step = "loss"} {
   // CHECK: train.state @parameters parameter {slots = [#train.slot<"a", 0, [2]>, #train.slot<"b", 1024, [2]>]}

@@ -25,7 +25,7 @@ module {
 
 // -----
 
-// Where nothing is differentiated a stop is the identity.
+// Without differentiation a stop is the identity.
 module {
   // CHECK-LABEL: func.func @predict
   // CHECK-SAME:    (%[[X:.*]]: tensor<4xf32>)
@@ -44,8 +44,8 @@ module {
 
 // -----
 
-// BatchNormalization: statistics of the batch in training, where the running
-// ones move; nothing changes elsewhere, and no control state is made.
+// BatchNormalization uses the statistics of the batch in training and updates the
+// running ones; other functions are unchanged, and no control state is made.
 module {
   // CHECK-NOT: control
   train.state @mean statistic : tensor<3xf32>
@@ -74,7 +74,7 @@ module {
 
 // -----
 
-// Frozen statistics, as constants are, take part in training as they are.
+// Frozen statistics, like constants, are used unchanged in training.
 module {
   train.state @mean constant : tensor<3xf32>
   // CHECK-LABEL: func.func @train

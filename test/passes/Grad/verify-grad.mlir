@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-verify-grad --split-input-file --verify-diagnostics
 
-// What the stage gives is accepted.
+// The output of the stage is accepted.
 module {
   train.state @parameters parameter {slots = [#train.slot<"w", 0, [2]>]} : tensor<1x1024xf32>
   func.func @predict() attributes {train.entry = #train.entry<predict>} {
@@ -19,7 +19,7 @@ module {
 
 // -----
 
-// Nothing was done yet.
+// The stage has not run.
 // expected-error @+5 {{there is no entry 'evaluate'}}
 // expected-note @+4 {{expected mpc-add-loss to prevent this}}
 // expected-error @+3 {{there must be either 'step' or 'accumulate' and 'apply'}}

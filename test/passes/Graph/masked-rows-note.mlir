@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-zero-masked-rows --split-input-file | FileCheck %s
 
-// A row that may be masked throughout is told of, once for all of them.
+// There is one note for all rows that may be fully masked.
 // CHECK: mpc.notes = ["softmax 'attn' and 1 more: fully masked rows (all -inf) produce zeros and zero gradients instead of ONNX's NaN"]
 module {
   func.func @predict(%s: tensor<2x4xf32>, %seen: tensor<2x4xi1>, %m: tensor<2x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) attributes {train.entry = #train.entry<predict>} {
@@ -16,8 +16,8 @@ module {
 
 // -----
 
-// For constants it is known that each row sees something: added, as a tensor of
-// the file or of the graph, or chosen by.
+// For constant masks it is known that no row is fully masked: masks that are added, as
+// a tensor of the file or of the graph, or that select.
 // CHECK-LABEL: @causal
 // CHECK-NOT: mpc.notes
 // CHECK: zero_empty
@@ -44,7 +44,7 @@ module @causal {
 
 // -----
 
-// A constant that hides a row throughout is told of.
+// There is a note for a constant that fully masks a row.
 // CHECK: mpc.notes = ["softmax 'row'
 module {
   func.func @predict(%s: tensor<2x2xf32>) -> tensor<2x2xf32> attributes {train.entry = #train.entry<predict>} {

@@ -33,7 +33,7 @@ func.func @erf_orders(%x: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>,
 
 // -----
 
-// x + 0.044715 x^3, and what Hugging Face calls fast: 1 + 0.044715 x x, times x.
+// x + 0.044715 x^3, and Hugging Face's fast form: 1 + 0.044715 x x, times x.
 // CHECK-LABEL: func.func @tanh_orders
 func.func @tanh_orders(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   // CHECK-NEXT: %[[A:.*]] = train.gelu %arg0 {approximate} : (tensor<8xf32>)
@@ -66,8 +66,8 @@ func.func @tanh_orders(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 
 // -----
 
-// In a gated unit, whose gate is multiplied first, a factor stays; x may be a
-// product that others use, and its sigmoid be steeper.
+// In a gated unit whose gate is multiplied first, a factor remains; x may be a product
+// with other uses, and its sigmoid may be steeper.
 // CHECK-LABEL: func.func @silu
 func.func @silu(%p: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
   // CHECK: %[[X:.*]] = train.mul %arg0, %arg1
@@ -114,8 +114,8 @@ func.func @others(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8x
 
 // -----
 
-// Numbers that are only like it: 0.7071, and twice a gelu; 1.4142135 is not
-// the root of two in f64.
+// Similar but different constants: 0.7071, and twice a gelu; 1.4142135 is not the root
+// of two in f64.
 // CHECK-LABEL: func.func @other_numbers
 // CHECK-NOT: train.gelu
 func.func @other_numbers(%x: tensor<8xf32>, %z: tensor<8xf64>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf64>) {
@@ -145,8 +145,8 @@ func.func @other_numbers(%x: tensor<8xf32>, %z: tensor<8xf64>) -> (tensor<8xf32>
 
 // -----
 
-// 1 - erf, the root over x instead of x over the root, erf of another, and a
-// square where the cube should be.
+// 1 - erf, the root over x instead of x over the root, erf of another value, and a
+// square instead of the cube.
 // CHECK-LABEL: func.func @other_shapes_of_gelu
 // CHECK-NOT: train.gelu
 func.func @other_shapes_of_gelu(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) {
@@ -183,8 +183,8 @@ func.func @other_shapes_of_gelu(%x: tensor<8xf32>, %y: tensor<8xf32>) -> (tensor
 
 // -----
 
-// The gate of another, of one row for all, moved, behind a stop of gradients,
-// and one that is used elsewhere.
+// A gate of another value, of one row for all, transposed, with a stopped gradient,
+// and one with other uses.
 // CHECK-LABEL: func.func @other_gates
 // CHECK-NOT: train.silu
 func.func @other_gates(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %row: tensor<8xf32>) -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x8xf32>) {
@@ -229,8 +229,8 @@ func.func @other_bounds(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>, ten
 
 // -----
 
-// A number over itself is 1: which of two equal operands divides is not told by
-// their values.
+// A number divided by itself is 1: the values of equal operands do not tell which one
+// is the divisor.
 // CHECK-LABEL: func.func @number_over_itself
 // CHECK:         %[[SILU:.*]] = train.silu %{{.*}} {alpha = 1.000000e+00 : f64}
 // CHECK-NOT:     train.constant dense<{{2.5|5.0|4.0}}
@@ -246,7 +246,7 @@ func.func @number_over_itself(%x: tensor<64x128xf32>) -> tensor<64x128xf32> {
 
 // -----
 
-// The sigmoid may have other readers.
+// The sigmoid may have other uses.
 // CHECK-LABEL: func.func @log_sigmoid
 // CHECK:         %[[SIGMOID:.*]] = train.sigmoid %[[X:.*]] :
 // CHECK:         %[[OPPOSITE:.*]] = train.neg %[[X]]

@@ -15,8 +15,8 @@ func.func @plain(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x7x8xf32>, %v: tensor<2x
 
 // -----
 
-// As PyTorch's exporter writes it: roots of the scale on both sides, keys
-// transposed on their way out of [batch, length, heads, depth], a mask to add.
+// As PyTorch's exporter writes it: the root of the scale on both sides, keys
+// transposed from [batch, length, heads, depth], and an additive mask.
 // CHECK-LABEL: func.func @exported
 // CHECK-SAME: (%[[Q:.*]]: tensor<2x3x3x8xf32>, %[[K:.*]]: tensor<2x3x3x8xf32>, %[[V:.*]]: tensor<2x3x3x4xf32>)
 func.func @exported(%q: tensor<2x3x3x8xf32>, %k: tensor<2x3x3x8xf32>, %v: tensor<2x3x3x4xf32>) -> tensor<2x3x3x4xf32> {
@@ -37,7 +37,7 @@ func.func @exported(%q: tensor<2x3x3x8xf32>, %k: tensor<2x3x3x8xf32>, %v: tensor
 
 // -----
 
-// One head without its dimension.
+// One head without a head dimension.
 // CHECK-LABEL: func.func @one_head
 func.func @one_head(%q: tensor<2x5x8xf32>, %k: tensor<2x8x7xf32>, %v: tensor<2x4x7xf32>) -> tensor<2x5x4xf32> {
   // CHECK-DAG: %[[Q:.*]] = train.reshape %arg0 : (tensor<2x5x8xf32>) -> tensor<2x1x5x8xf32>
@@ -53,7 +53,7 @@ func.func @one_head(%q: tensor<2x5x8xf32>, %k: tensor<2x8x7xf32>, %v: tensor<2x4
 
 // -----
 
-// Masks that choose: what is seen, or what is hidden.
+// Masks that select visible or hidden positions.
 // CHECK-LABEL: func.func @selected
 func.func @selected(%q: tensor<2x2x8xf32>) -> (tensor<2x2x8xf32>, tensor<2x2x8xf32>) {
   // CHECK: train.attention {{.*}} {causal, scale = 2.000000e+00 : f32}
@@ -163,7 +163,7 @@ func.func @shared_and_masked(%q: tensor<2x5x8xf32>, %k: tensor<1x5x8xf32>, %m: t
 
 // -----
 
-// What is dropped out, and what is bent before it.
+// Dropout of the probabilities, and softcapping of the scores.
 // CHECK-LABEL: func.func @dropped_out
 // CHECK-NOT: train.attention
 func.func @dropped_out(%q: tensor<2x5x8xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>) {

@@ -26,8 +26,8 @@ func.func @other_axes(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>, %z: tensor<8
 
 // -----
 
-// A sum over a number that is not how many there are, as an unbiased variance;
-// deviations that come back in another place.
+// A sum divided by a number other than the count, as in an unbiased variance;
+// deviations that are broadcast along another dimension.
 // CHECK-LABEL: func.func @other_counts
 // CHECK-NOT: train.{{rms|layer}}_norm
 func.func @other_counts(%x: tensor<2x3x8xf32>, %y: tensor<1x4x8xf32>) -> (tensor<2x3x8xf32>, tensor<4x4x8xf32>) {
@@ -51,7 +51,7 @@ func.func @other_counts(%x: tensor<2x3x8xf32>, %y: tensor<1x4x8xf32>) -> (tensor
 // -----
 
 // Epsilon outside of the root, or none; the mean of |x| y; x over the variance;
-// the deviation of another; the deviation over x.
+// the deviation of another value; the deviation over x.
 // CHECK-LABEL: func.func @other_deviations
 // CHECK-NOT: train.{{rms|layer}}_norm
 func.func @other_deviations(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
@@ -77,8 +77,8 @@ func.func @other_deviations(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>) -> (te
 
 // -----
 
-// Centred by the mean of another or over another dimension, or the other way
-// round: an RMS norm of that, and no layer norm.
+// Centred by the mean of another value or over another dimension, or with the
+// opposite sign: an RMS norm of the difference, not a layer norm.
 // CHECK-LABEL: func.func @other_means
 // CHECK-NOT: train.layer_norm
 func.func @other_means(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>, %z: tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
@@ -109,8 +109,8 @@ func.func @other_means(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>, %z: tensor<
 
 // -----
 
-// The variance of what is centred below a tensor that is not; squares that are
-// used elsewhere; a deviation through which no gradient flows.
+// The deviation of the centred value divides a value that is not centred; squares
+// with other uses; a deviation with a stopped gradient.
 // CHECK-LABEL: func.func @other_uses
 // CHECK-NOT: train.{{rms|layer}}_norm
 func.func @other_uses(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>, %z: tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) {

@@ -38,8 +38,8 @@ func.func @rms_norm(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>, %z: tensor<2x3
 
 // -----
 
-// Applied before the quotient, and joined to the inverse; a number and a scale of
-// each row stay outside, and so do two scales of one norm.
+// The scale is applied before the quotient, or merged with the inverse; a scalar and a
+// scale per row stay outside, and so does a second scale.
 // CHECK-LABEL: func.func @rms_norm_orders
 func.func @rms_norm_orders(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>, %z: tensor<2x3x8xf32>, %w: tensor<8xf32>, %s: tensor<2x3x1xf32>, %u: tensor<8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
   // CHECK-DAG: %[[ONES:.*]] = train.constant dense<1.000000e+00> : tensor<8xf32>
@@ -120,7 +120,7 @@ func.func @layer_norm(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>, %z: tensor<2
 
 // -----
 
-// Over two dimensions; a scale of the last alone stays outside.
+// Over two dimensions; a scale of only the last one stays outside.
 // CHECK-LABEL: func.func @two_dimensions
 func.func @two_dimensions(%x: tensor<2x3x8xf32>, %w: tensor<8xf32>) -> tensor<2x3x8xf32> {
   // CHECK: %[[A:.*]], %{{.*}} = train.rms_norm %arg0, %{{.*}} {axis = 1 : i64
@@ -137,7 +137,7 @@ func.func @two_dimensions(%x: tensor<2x3x8xf32>, %w: tensor<8xf32>) -> tensor<2x
 
 // -----
 
-// What is centred is used elsewhere: an RMS norm of that.
+// The centred value has other uses: an RMS norm of it.
 // CHECK-LABEL: func.func @used_centred
 // CHECK-NOT: train.layer_norm
 func.func @used_centred(%x: tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
@@ -156,8 +156,8 @@ func.func @used_centred(%x: tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3
 
 // -----
 
-// As PyTorch writes a biased variance, and the mean beside it: without the
-// dimension that is reduced, and as a sum over a number.
+// As PyTorch writes a biased variance with a separate mean: without the reduced
+// dimension, and as a sum divided by a number.
 // CHECK-LABEL: func.func @other_means_of_last
 func.func @other_means_of_last(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
   // CHECK: %[[A:.*]], %{{.*}}, %{{.*}} = train.layer_norm %arg0, %{{.*}} {axis = 2

@@ -46,7 +46,7 @@ func.func @signature_stays(%x: tensor<2x3x8x8xf32>, %w: tensor<5x3x1x1xf32>) -> 
 
 // -----
 
-// Scalars stay as they are; what broadcasts along channels becomes a reshape.
+// Scalars are unchanged; a tensor that broadcasts along channels is reshaped.
 // CHECK-LABEL: func.func @broadcast_operands
 // CHECK-SAME:    %[[SCALAR:[^:]*]]: tensor<f32>, %[[PER_CHANNEL:[^:]*]]: tensor<5x1x1xf32>
 func.func @broadcast_operands(%x: tensor<2x5x8x8xf32>, %scalar: tensor<f32>, %c: tensor<5x1x1xf32>) -> tensor<2x5x1x1xf32> {
@@ -68,7 +68,7 @@ func.func @broadcast_operands(%x: tensor<2x5x8x8xf32>, %scalar: tensor<f32>, %c:
 
 // -----
 
-// Channels are joined where they are.
+// Channels are concatenated in the new layout.
 // CHECK-LABEL: func.func @joined_channels
 func.func @joined_channels(%x: tensor<2x3x8x8xf32>, %w: tensor<5x3x1x1xf32>, %v: tensor<4x3x1x1xf32>) -> tensor<2x9x1x1xf32> {
   // CHECK: train.concat {{.*}} {axis = 3 : i64} : (tensor<2x8x8x5xf32>, tensor<2x8x8x4xf32>) -> tensor<2x8x8x9xf32>
@@ -82,7 +82,7 @@ func.func @joined_channels(%x: tensor<2x3x8x8xf32>, %w: tensor<5x3x1x1xf32>, %v:
 
 // -----
 
-// A flattening mixes dimensions: it wants channels first.
+// Flattening merges dimensions, so it needs channels first.
 // CHECK-LABEL: func.func @flattening
 func.func @flattening(%x: tensor<2x5x8x8xf32>, %w: tensor<5x5x1x1xf32>) -> tensor<2x40x8xf32> {
   // CHECK: train.conv
@@ -95,7 +95,7 @@ func.func @flattening(%x: tensor<2x5x8x8xf32>, %w: tensor<5x5x1x1xf32>) -> tenso
 
 // -----
 
-// BatchNormalization of rank 2 has its channels last already.
+// BatchNormalization of rank 2 already has channels last.
 // CHECK-LABEL: func.func @no_image
 func.func @no_image(%x: tensor<2x5xf32>, %c: tensor<5xf32>) -> tensor<2x5xf32> {
   // CHECK-NOT: transpose

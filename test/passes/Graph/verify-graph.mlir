@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-verify-graph --split-input-file --verify-diagnostics
 
-// What the stage gives is accepted.
+// The output of the stage is accepted.
 module {
   train.state @w parameter : tensor<3x2xf32>
   func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x"}) -> (tensor<4x2xf32> {mpc.name = "y"}) attributes {train.entry = #train.entry<predict>} {

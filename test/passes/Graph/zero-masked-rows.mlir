@@ -2,8 +2,8 @@
 
 train.state @mask constant : tensor<1x4xf32> = dense<[[0.0, 0xFF800000, 0.0, 0.0]]> : tensor<1x4xf32>
 train.state @bias parameter : tensor<1x4xf32> = dense<[[0.0, 0xFF800000, 0.0, 0.0]]> : tensor<1x4xf32>
-// Chosen, added as a tensor of the file or as an input; or two masks of which
-// the sum is more than f32 has.
+// Masks that select, or that are added, as a tensor of the file or as an input; or two
+// masks whose sum overflows f32.
 // CHECK-LABEL: func.func @predict
 func.func @predict(%q: tensor<4x4xf32>, %seen: tensor<4x4xi1>, %m: tensor<4x4xf32>)
     -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {train.entry = #train.entry<predict>} {
@@ -32,9 +32,9 @@ func.func @predict(%q: tensor<4x4xf32>, %seen: tensor<4x4xi1>, %m: tensor<4x4xf3
 // -----
 
 train.state @bias parameter : tensor<1x4xf32> = dense<[[0.0, 0xFF800000, 0.0, 0.0]]> : tensor<1x4xf32>
-// Not where the scores alone may overflow: that is to be seen. Weights are no
-// masks, whatever they are at first, and behind a product or a norm there is
-// nothing left of one.
+// Not if only the scores may overflow, which must remain visible. Weights are not masks,
+// whatever their initial values, and the result of a product or a norm is not a mask
+// any more.
 // CHECK-LABEL: func.func @predict
 func.func @predict(%q: tensor<4x4xf32>, %m: tensor<4x4xf32>, %g: tensor<4xf32>)
     -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) attributes {train.entry = #train.entry<predict>} {

@@ -1,5 +1,5 @@
-// The optimizer and the norm fill a GPU whatever divides the number of rows of
-// the packed parameters: a block for each row, and 256 for the sum over rows.
+// The optimizer and the norm fill a GPU for any number of rows of the packed
+// parameters: a block for each row, and 256 blocks for the sum over rows.
 
 // DEFINE: %{rows} =
 // DEFINE: %{check} = sed 's/ROWS/%{rows}/g' %s | mpc-opt --mpc-add-optimizer=clip-norm=1.0 --mpc-guard-states --mpc-lower-to-linalg --cse --mpc-split-reductions=device=cuda --mpc-fuse-kernels=device=cuda --mpc-verify-fusion --mpc-plan-memory=device=cuda --mpc-verify-plan | FileCheck %s -DROWS=%{rows}
@@ -19,7 +19,7 @@
 // REDEFINE: %{rows} = 1000003
 // RUN: %{check}
 
-// The loss reads all weights here; then come the norm and AdamW.
+// The loss reads all weights here, followed by the norm and AdamW.
 // CHECK-DAG: exec.launch @[[LOSS:.*]] items [[ROWS]] grain 1 threads 64 [#exec.buffer<state + {{[0-9]+}} : tensor<[[ROWS]]x1024xf32>>, #exec.buffer<arena + {{[0-9]+}} : tensor<[[ROWS]]xf32>>]
 // CHECK-DAG: exec.launch @[[REST:.*]] items {{2[45][0-9]}} grain 1 threads {{512|1024}} [#exec.buffer<arena + {{[0-9]+}} : tensor<[[ROWS]]xf32>>
 // CHECK-DAG: exec.launch @[[NORM:.*]] items [[ROWS]] grain 1 threads 64 [#exec.buffer<arena + {{[0-9]+}} : tensor<[[ROWS]]x1024xf32>>, #exec.buffer<arena + {{[0-9]+}} : tensor<[[ROWS]]xf64>>]

@@ -27,7 +27,7 @@ func.func @predict(%x: tensor<64x128xf32> {mpc.name = "x", mpc.batch_dim = 0 : i
 
 // -----
 
-// An argument that is returned is its own output, under any shape: it stays
+// An argument that is returned, with any shape, is its own output: its memory is kept
 // until the end.
 // CHECK-LABEL: exec.entry @returned
 // CHECK-SAME:    inputs = [{buffer = #exec.buffer<arena + [[X:[0-9]+]] : tensor<4x8xf32>>}]
@@ -40,8 +40,8 @@ func.func @returned(%x: tensor<4x8xf32>) -> (tensor<32xf32>, tensor<4x8xf32>) {
 
 // -----
 
-// The new value of a state is made in the state: the kernel reads and writes
-// each element once.
+// The new value of a state is computed in place: the kernel reads and writes each
+// element once.
 // CHECK-LABEL: exec.entry @in_place
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<arena + 0 : {{[^>]*}}>>, #exec.buffer<state + 0 : {{[^>]*}}>>]
 // CHECK-NEXT:{{^ +}}}
@@ -55,7 +55,7 @@ func.func @in_place(%g: tensor<64x128xf32>) {
 
 // -----
 
-// Not where something reads the old value later: then it is copied at the end.
+// Not if something reads the old value later: the new value is then copied at the end.
 // CHECK-LABEL: exec.entry @read_later
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<arena + {{.*}}>>, #exec.buffer<arena + [[NEW:[0-9]+]] : tensor<64x64xf32>>]
 // CHECK-NEXT:    exec.call "matmul" [0, 0] [#exec.buffer<state + 0
@@ -72,8 +72,8 @@ func.func @read_later(%g: tensor<64x64xf32>) -> tensor<64x64xf32> {
 
 // -----
 
-// Nor where the kernel reads the old value at places that it computes: another
-// element may want what this one would overwrite.
+// Nor if the kernel reads the old value at computed positions: another element may
+// need a value that would be overwritten.
 // CHECK-LABEL: exec.entry @computed_read
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<arena + {{[0-9]+}} : tensor<64xi64>>, #exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<arena + [[NEW:[0-9]+]] : tensor<64x128xf32>>]
 // CHECK-NEXT:    exec.call "copy" [] [#exec.buffer<arena + [[NEW]] : tensor<64x128xf32>>, #exec.buffer<state + 0 : tensor<64x128xf32>>]
@@ -89,7 +89,7 @@ func.func @computed_read(%i: tensor<64xi64>) {
 
 // -----
 
-// Nor where the last reader is a view of a part, and later.
+// Nor if the last read is later, through a view of a part.
 // CHECK-LABEL: exec.entry @part_read_later
 // CHECK:         exec.launch @kernel_0 {{.*}} #exec.buffer<arena + [[NEW:[0-9]+]] : tensor<16x1024xf32>>]
 // CHECK-NEXT:    exec.call "matmul" [0, 0] [#exec.buffer<state + 4096 : tensor<64x64xf32>>
@@ -121,7 +121,7 @@ func.func @several_phases() {
 
 // -----
 
-// Nor where elements move.
+// Nor if elements are moved.
 // CHECK-LABEL: exec.entry @moved
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<arena + 0 : {{[^>]*}}>>]
 // CHECK-NEXT:    exec.call "copy"
@@ -135,7 +135,7 @@ func.func @moved() {
 
 // -----
 
-// Nor by a kernel of the catalog that reads it, but by one that does not.
+// Nor by a catalog kernel that reads it, but by one that does not.
 // CHECK-LABEL: exec.entry @catalog
 // CHECK-NEXT:    exec.call "matmul" [0, 0] [#exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<arena + {{[0-9]+}} : {{[^>]*}}>>, #exec.buffer<arena + [[NEW:[0-9]+]] : {{[^>]*}}>>]
 // CHECK-NEXT:    exec.call "matmul" [0, 0] [#exec.buffer<arena + {{[0-9]+}} : {{[^>]*}}>>, #exec.buffer<arena + {{[0-9]+}} : {{[^>]*}}>>, #exec.buffer<state + 256 : {{[^>]*}}>>]
@@ -154,7 +154,7 @@ func.func @catalog(%x: tensor<8x8xf32>) {
 
 // -----
 
-// What goes to two states is made in one and copied to the other.
+// A value for two states is computed in one and copied to the other.
 // CHECK-LABEL: exec.entry @two_states
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<arena + 0 : {{[^>]*}}>>, #exec.buffer<state + 0 : {{[^>]*}}>>]
 // CHECK-NEXT:    exec.call "copy" [] [#exec.buffer<state + 0 : {{[^>]*}}>>, #exec.buffer<state + 64 : {{[^>]*}}>>]
@@ -170,8 +170,8 @@ func.func @two_states(%x: tensor<8xf32>) {
 
 // -----
 
-// Parts of a packed tensor are made in it. Gaps become zero; what has memory of
-// its own (an argument) is copied.
+// Parts of a packed tensor are computed in place. Gaps are zeroed; a value with its own
+// memory (an argument) is copied.
 // CHECK-LABEL: exec.entry @pack
 // CHECK-SAME:    inputs = [{{.*}}, {buffer = #exec.buffer<arena + [[B:[0-9]+]] : tensor<8x2xf32>>}]
 // CHECK-SAME:    outputs = [{buffer = #exec.buffer<arena + 0 : tensor<64xf32>>}]
@@ -191,7 +191,7 @@ func.func @pack(%a: tensor<4x8xf32>, %b: tensor<8x2xf32>) -> tensor<64xf32> {
 
 // -----
 
-// A value that is packed twice is made in the first place and copied.
+// A value that is packed twice is computed in the first slot and copied.
 // CHECK-LABEL: exec.entry @packed_twice
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} #exec.buffer<arena + 0 : tensor<16xf32>>]
 // CHECK-NEXT:    exec.call "copy" [] [#exec.buffer<arena + 0 : {{[^>]*}}>>, #exec.buffer<arena + 64 : {{[^>]*}}>>]
@@ -204,8 +204,8 @@ func.func @packed_twice(%x: tensor<16xf32>) -> tensor<32xf32> {
 
 // -----
 
-// Values that are not needed at the same time share the arena: of a chain of
-// four, two live at once, and the input until it is read.
+// Values that are not needed at the same time share memory: of a chain of four, two are
+// live at the same time, and the input until it is read.
 // CHECK:       exec.arena_size = 32768 : i64, exec.arena_unshared_size = 81920 : i64
 // CHECK-LABEL: exec.entry @reuse
 func.func @reuse(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
@@ -229,7 +229,7 @@ func.func @names(%x: tensor<8xf32>) -> tensor<8xf32> {
 
 // -----
 
-// A part that begins where a larger tensor does: that has no room in the slot.
+// A part that begins where a larger tensor does, which does not fit into the slot.
 // CHECK-LABEL: exec.entry @part_of_larger
 // CHECK-SAME:    outputs = [{buffer = #exec.buffer<arena + [[PACK:[0-9]+]] : tensor<96xf32>>
 // CHECK:         exec.call "matmul" {{.*}} #exec.buffer<arena + [[LARGE:[0-9]+]] : tensor<64x64xf32>>]
@@ -244,7 +244,7 @@ func.func @part_of_larger(%x: tensor<64x64xf32>, %y: tensor<64xf32>) -> tensor<9
 
 // -----
 
-// Nor a state, which others follow.
+// Nor into a state, which is followed by others.
 // CHECK-LABEL: exec.entry @state_of_larger
 // CHECK:         exec.call "matmul" {{.*}} #exec.buffer<arena + [[LARGE:[0-9]+]] : tensor<64x64xf32>>]
 // CHECK:         exec.call "copy" [] [#exec.buffer<arena + [[LARGE]] : tensor<32xf32>>, #exec.buffer<state + 0 : tensor<32xf32>>]
@@ -259,8 +259,8 @@ func.func @state_of_larger(%x: tensor<64x64xf32>) {
 
 // -----
 
-// A result takes the place of an operand that nothing reads any more, also in a
-// packed tensor: of three products and two sums there are two memories.
+// A result reuses the memory of an operand that is not read any more, also in a packed
+// tensor: three products and two sums need two buffers.
 // CHECK-LABEL: exec.entry @in_the_place_of_an_operand
 // CHECK-NEXT:    exec.call "matmul" [0, 0] [{{.*}}, #exec.buffer<arena + [[P:[0-9]+]] : tensor<16x16xf32>>]
 // CHECK-NEXT:    exec.call "matmul" [0, 1] [{{.*}}, #exec.buffer<arena + [[Q:[0-9]+]] : tensor<16x16xf32>>]
@@ -279,8 +279,8 @@ func.func @in_the_place_of_an_operand(%x: tensor<16x16xf32>, %g: tensor<256xf32>
 
 // -----
 
-// Not where the kernel reads the operand once more after it wrote there: it is
-// the second result that does, not the first, which takes that of the input.
+// Not if the kernel reads the operand again after writing there: so the second result
+// reuses it, not the first, which reuses the memory of the input.
 // CHECK-LABEL: exec.entry @read_again
 // CHECK-NEXT:    exec.call "matmul" [0, 0] [#exec.buffer<arena + 0 : {{[^>]*}}>>, {{.*}}, #exec.buffer<arena + 1024 : tensor<16x16xf32>>]
 // CHECK-NEXT:    exec.launch @kernel_0 {{.*}} [#exec.buffer<arena + 1024 : {{[^>]*}}>>, #exec.buffer<arena + 0 : {{[^>]*}}>>, #exec.buffer<arena + 1024 : {{[^>]*}}>>]

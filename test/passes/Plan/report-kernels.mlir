@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-stage-fusion --mpc-plan-memory --mpc-report-kernels --split-input-file | FileCheck %s
 
-// Two layers that share a kernel, in two entry points; the node is that of the
+// Two layers that share a kernel, in two entry points; the reported node is that of the
 // first launch. Nothing is transposed.
 // CHECK:       mpc.kernel_report = "{
 // CHECK-SAME:  \22kernels\22:[{\22launches\22:{\22predict\22:1,\22step\22:2},\22name\22:\22kernel_0\22,\22node\22:\22relu1\22}],
@@ -17,8 +17,8 @@ func.func @step(%x: tensor<64x128xf32>, %y: tensor<64x128xf32>) -> (tensor<64x12
 
 // -----
 
-// A transpose on its own reads and writes its elements: those of the model are
-// told from those that put channels last. Casts join.
+// A separate transpose reads and writes its elements: transposes of the model are
+// distinguished from those for channels-last layout. Casts are included.
 // CHECK:       mpc.kernel_report
 // CHECK-SAME:  \22transposes\22:[
 // CHECK-SAME:  {\22bytes\22:768,\22function\22:\22step\22,\22kernel\22:\22kernel_{{[01]}}\22,\22node\22:\22turn\22,\22origin\22:\22model\22}
@@ -32,8 +32,8 @@ func.func @step(%x: tensor<8x16xf32>, %y: tensor<4x3x4x4xf32>) -> (tensor<16x8xb
 
 // -----
 
-// What computes besides, or leaves the order, is none: a sum that reads the
-// other way around, a broadcast, a slice.
+// A kernel that also computes, or that keeps the order, is not a transpose: a sum that
+// reads transposed, a broadcast, a slice.
 // CHECK:       mpc.kernel_report
 // CHECK-SAME:  \22transposes\22:[]}
 func.func @step(%x: tensor<8x16xf32>, %y: tensor<16x8xf32>) -> (tensor<16x8xf32>, tensor<8x8x16xf32>) attributes {train.entry = #train.entry<step>} {
@@ -45,8 +45,8 @@ func.func @step(%x: tensor<8x16xf32>, %y: tensor<16x8xf32>) -> (tensor<16x8xf32>
 
 // -----
 
-// What is in use of the arena, instruction by instruction: operands and results,
-// and what is still needed, once however many buffers lie in it.
+// Arena usage, instruction by instruction: operands and results, and values that are
+// still needed; memory shared by several buffers counts once.
 // CHECK:       mpc.kernel_report = "{\22arena_bytes\22:{{[0-9]+}},
 // CHECK-SAME:  \22entries\22:[{\22bytes\22:36864,\22bytes_16bit\22:0,\22calls\22:3,\22launches\22:0,\22live_bytes\22:[8192,12288,12288],\22live_stride\22:1,\22name\22:\22predict\22}]
 func.func @predict(%x: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {train.entry = #train.entry<predict>} {
@@ -58,9 +58,9 @@ func.func @predict(%x: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {train
 
 // -----
 
-// Bytes of floats that kernels read and write: by a cast that joined no other
-// kernel in two formats, of a table the rows that are looked up, of a part of
-// an operand that part; classes are no floats.
+// Bytes of floats that kernels read and write: a separate cast counts in two formats,
+// a table counts only rows that are looked up, a slice of an operand counts only that
+// slice; classes are not floats.
 // CHECK:       mpc.kernel_report = "{
 // CHECK-SAME:  \22bytes\22:384,\22bytes_16bit\22:128,\22calls\22:0,\22launches\22:1,{{[^]]*}}],{{[^]]*}}\22name\22:\22predict\22
 // CHECK-SAME:  \22bytes\22:1024,\22bytes_16bit\22:0,{{[^]]*}}],{{[^]]*}}\22name\22:\22rows\22

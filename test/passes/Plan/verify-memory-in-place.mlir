@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-verify-plan --split-input-file --verify-diagnostics
 
-// In place, by a kernel that reads elements after it wrote others; by one that
-// goes on in the memory of an operand, which it may, but not of another.
+// In place, by a kernel that reads elements after it wrote others; by one that may
+// continue in the memory of one operand, but not in that of another.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<1 + 0>], outputs = [#exec.value<2 + 0>, #exec.value<3 + 0>], reads = {}, writes = {}, parts = []>} {
     // expected-error @+2 {{operand 1 of 'turn', a result, takes the place of operand 0, but the kernel may read its elements after writing there}}
@@ -42,7 +42,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // -----
 
-// Kernels of the catalog never work in place.
+// Catalog kernels never work in place.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<4x4xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<4x4xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<1 + 0>], outputs = [#exec.value<2 + 0>], reads = {}, writes = {}, parts = []>} {
     // expected-error @+2 {{operand 2 of 'matmul', a result, takes the place of operand 1, but the kernel may read its elements after writing there}}
@@ -53,7 +53,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // -----
 
-// Two results in one place.
+// Two results in the same memory.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+2 {{output 0 of 'f' is tensor 1; its byte 0 should be byte 64 of the arena memory, but that holds byte 0 of tensor 2, written by 'two'}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-verify-plan --split-input-file --verify-diagnostics
 
-// A state that nothing writes is written all the same; one that is, with
-// another tensor; one whose old value is needed after it was replaced.
+// A state that must not change is written; a state is written with the wrong tensor;
+// the old value of a state is needed after it was replaced.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 192 : i64} {
   // expected-error @+2 {{what 'f' leaves in state 'a' is tensor -1; its byte 0 should be byte 0 of the state memory, but that holds byte 0 of tensor 2, written by 'unary'}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
@@ -41,7 +41,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 192 : i64} {
 
 // -----
 
-// States lie apart.
+// States must not overlap.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 128 : i64} {
   // expected-error @+3 {{what 'f' leaves in state 'a' is tensor -1; its byte 64 should be byte 64 of the state memory, but that holds byte 0 of tensor -2, there from the beginning}}
   // expected-error @+2 {{state 'a' is tensor -1; its byte 64 should be byte 64 of the state memory, but that holds byte 0 of tensor -2, there from the beginning}}

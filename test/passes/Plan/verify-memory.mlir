@@ -1,9 +1,9 @@
 // RUN: mpc-opt %s --mpc-verify-plan --split-input-file --verify-diagnostics
 
-// Memory is used again once nothing needs what it held; a result may take the
-// place of an operand, element by element; a view is what it shows, from its own
-// byte on; parts lie in the whole, a copy is what it was made of; a state is what
-// it was, or what is written.
+// Memory may be reused when its contents are no longer needed; a result may overwrite
+// an operand, element by element; a view has the memory of its source, from its own
+// offset on; parts are inside the whole; a copy equals its source; a state has its old
+// value or the one that is written.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 192 : i64} {
   train.state @w parameter {exec.offset = 0 : i64} : tensor<16xf32>
   train.state @v parameter {exec.offset = 64 : i64} : tensor<32xf32>
@@ -72,7 +72,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // -----
 
-// One over all of the other: the later read would find the wrong one.
+// One covers all of the other: a later read would get the wrong tensor.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] outputs = [{buffer = #exec.buffer<arena + 128 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>], outputs = [#exec.value<3 + 0>], reads = {}, writes = {}, parts = []>} {
     exec.launch @unary items 1 grain 1 [#exec.buffer<arena + 0 : tensor<16xf32>>, #exec.buffer<arena + 64 : tensor<16xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>]}
@@ -103,7 +103,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // -----
 
-// The last bytes of one.
+// One covers the last bytes of the other.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+2 {{output 0 of 'f' is tensor 0; its byte 64 should be byte 64 of the arena memory, but that holds byte 0 of tensor 1, written by 'unary'}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
@@ -123,7 +123,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // -----
 
-// Inputs are there when the call begins, all of them, and outputs when it ends.
+// All inputs must be intact when the call begins, and all outputs when it ends.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+3 {{input 0 of 'f' is tensor 0; its byte 64 should be byte 64 of the arena memory, but that holds byte 0 of tensor 1, there from the beginning}}
   // expected-error @+2 {{output 0 of 'f' is tensor 2; its byte 0 should be byte 128 of the arena memory, but nothing was written there}}
@@ -134,7 +134,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // -----
 
-// A view from the wrong byte on.
+// A view with the wrong offset.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 128 : i64} {
   train.state @v parameter {exec.offset = 0 : i64} : tensor<32xf32>
   exec.entry @f inputs = [] outputs = [{buffer = #exec.buffer<arena + 0 : tensor<16xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [], outputs = [#exec.value<1 + 0>], reads = {v = #exec.value<0 + 0>}, writes = {}, parts = []>} {
@@ -155,8 +155,8 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 128 : i64} {
 
 // -----
 
-// A packed tensor whose second part was made elsewhere and not copied, and one
-// whose first was overwritten before the whole is read.
+// A packed tensor whose second part was computed elsewhere and not copied, and one whose
+// first part was overwritten before the whole is read.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+2 {{output 0 of 'f' is tensor 3; its byte 64 should be byte 128 of the arena memory, but nothing was written there}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
@@ -184,7 +184,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // -----
 
-// A part that is larger than its slot: what follows it is lost.
+// A part that is larger than its slot overwrites what follows it.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+2 {{output 0 of 'f' is tensor 3; its byte 64 should be byte 128 of the arena memory, but that holds byte 64 of tensor 1, written by 'grow'}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
@@ -206,7 +206,7 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // -----
 
-// What an entry computes must be said.
+// The dataflow of an entry point must be given.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   // expected-error @+2 {{'f' lacks its dataflow}}
   // expected-note @+1 {{expected mpc-plan-memory to prevent this}}

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-verify-plan --split-input-file --verify-diagnostics
 
-// What the stage gives is accepted, up to the last byte of each memory.
+// The output of the stage is accepted, up to the last byte of each memory.
 module attributes {exec.arena_size = 128 : i64, exec.state_size = 64 : i64} {
   train.state @w parameter {exec.offset = 0 : i64} : tensor<16xf32>
   exec.entry @step inputs = [{name = "x", buffer = #exec.buffer<arena + 64 : tensor<16xf32>>}]
@@ -76,7 +76,7 @@ module attributes {exec.arena_size = 64 : i64, exec.state_size = 0 : i64} {
     // expected-error @+2 {{operand 1 starts at byte 32, which is not a multiple of 64}}
     // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
     exec.launch @kernel_0 items 1 grain 1 [#exec.buffer<arena + 0 : tensor<4xf32>>, #exec.buffer<arena + 32 : tensor<4xf32>>]
-    // Bytes are copied and cleared from any place on.
+    // Copies and zeroing may start at any byte.
     exec.call "zero" [] [#exec.buffer<arena + 4 : tensor<4xf32>>]
   }
 }

@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=bf16 minimum-gain=0" --split-input-file | FileCheck %s
 
-// A product reads 16 bit. Between two products everything is 16-bit, without
-// a cast; what leaves the function is f32, stored so by the last product. The
-// bias is broadcast and stays as it is.
+// A product reads 16 bit. Between two products everything is 16-bit, without a cast;
+// results of the function are f32 and stored so by the last product. The bias is
+// broadcast and unchanged.
 // CHECK: module attributes {mpc.precision = "bf16"}
 // CHECK-LABEL: func.func @chain
 // CHECK-SAME:    (%[[X:[a-z0-9]+]]: tensor<32x64xf32>
@@ -25,7 +25,7 @@ train.state @bias parameter : tensor<32xf32>
 
 // -----
 
-// The gradient of the loss is f32 and two products want it: one cast.
+// The gradient of the loss is f32 and two products read it: one cast.
 // CHECK-LABEL: func.func @one_cast_per_tensor
 func.func @one_cast_per_tensor(%seed: tensor<f32>, %logits: tensor<32x10xf32>, %labels: tensor<32xi64>,
     %h: tensor<32x16xf32>, %w: tensor<16x10xf32>) -> (tensor<16x10xf32>, tensor<32x16xf32>) {
@@ -44,7 +44,7 @@ func.func @one_cast_per_tensor(%seed: tensor<f32>, %logits: tensor<32x10xf32>, %
 
 // -----
 
-// There is no product, so nothing is rounded.
+// Without a product nothing is rounded.
 // CHECK-LABEL: func.func @not_worth_a_cast
 func.func @not_worth_a_cast(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
   // CHECK-NOT: amp.cast
@@ -84,8 +84,8 @@ func.func @internal_with_pins(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %s: 
 
 // -----
 
-// A reshape and a pool move bits: what goes in comes out. The indices of a pool
-// are no floats.
+// A reshape and a pool only move elements and keep the type. The indices of a pool are
+// not floats.
 // CHECK-LABEL: func.func @transparent
 func.func @transparent(%x: tensor<8x64xf32>, %u: tensor<64x256xf32>, %w: tensor<64x10xf32>) -> (tensor<8x10xf32>, tensor<8x16x2x2xi8>) {
   %0 = train.matmul %x, %u : (tensor<8x64xf32>, tensor<64x256xf32>) -> tensor<8x256xf32>
@@ -102,7 +102,7 @@ func.func @transparent(%x: tensor<8x64xf32>, %u: tensor<64x256xf32>, %w: tensor<
 
 // -----
 
-// The cast stands where fewest elements are: behind the pool.
+// The cast is where there are the fewest elements: after the pool.
 // CHECK-LABEL: func.func @cast_where_small
 func.func @cast_where_small(%x: tensor<8x16x4x4xf32>, %w: tensor<64x10xf32>) -> tensor<8x10xf32> {
   // CHECK: train.max_pool {{.*}} : (tensor<8x16x4x4xf32>) -> (tensor<8x16x2x2xf32>, tensor<8x16x2x2xi8>)
@@ -116,8 +116,8 @@ func.func @cast_where_small(%x: tensor<8x16x4x4xf32>, %w: tensor<64x10xf32>) -> 
 
 // -----
 
-// Where the model rounds to f16 it reads f32, though bf16 would be cheaper: 65504
-// has no neighbour in bf16 that f16 can hold. What follows may be bf16.
+// A rounding to f16 in the model reads f32, although bf16 would be cheaper: rounded to
+// bf16, 65504 would overflow f16. Later values may be bf16.
 // CHECK-LABEL: func.func @round_to
 func.func @round_to(%x: tensor<8x64xf32>, %u: tensor<64x64xf32>, %w: tensor<64x10xf32>) -> tensor<8x10xf32> {
   // CHECK: train.matmul {{.*}} : (tensor<8x64xbf16>, tensor<64x64xbf16>) -> tensor<8x64xf32>
@@ -131,8 +131,8 @@ func.func @round_to(%x: tensor<8x64xf32>, %u: tensor<64x64xf32>, %w: tensor<64x1
 
 // -----
 
-// A mean of a window rounds anew, but its catalog kernel has one type: what goes in
-// comes out, in 16 bit between products, and with the cast behind it in f32.
+// A mean of a window rounds, but its catalog kernel has one type for operand and result:
+// 16 bit between products, and f32 with the cast after it.
 // CHECK-LABEL: func.func @follow
 func.func @follow(%x: tensor<8x64xf32>, %u: tensor<64x256xf32>, %w: tensor<64x10xf32>,
                   %y: tensor<8x16x4x4xf32>, %g: tensor<8x16x2x2xf32>) -> (tensor<8x10xf32>, tensor<8x10xf32>, tensor<8x16x4x4xf32>) {
@@ -169,8 +169,8 @@ func.func @promote(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %y: tensor<4x4096xf
 
 // -----
 
-// Constants that arithmetic reads stay f32; one that a product reads is rounded
-// at compile time.
+// Constants that elementwise ops read stay f32; one that a product reads is rounded at
+// compile time.
 // CHECK-LABEL: func.func @constants
 func.func @constants(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
   // CHECK-NOT: amp.cast %cst
@@ -191,8 +191,8 @@ func.func @constants(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32
 
 // -----
 
-// Weights have a 16-bit form for free: even a single read in 16 bit is worth it
-// where the op wants it, and the optimizer still reads the masters.
+// Weights have a 16-bit copy for free: even a single read in 16 bit is worth it if the
+// op allows it, and the optimizer still reads the masters.
 train.state @parameters parameter : tensor<1x1024xf32>
 // CHECK-LABEL: func.func @weights
 func.func @weights(%x: tensor<4x32xf32>, %lr: tensor<f32>) -> tensor<4x32xf32> {
@@ -221,8 +221,8 @@ func.func @f64(%x: tensor<4x4xf64>, %w: tensor<4x4xf64>) -> tensor<4x4xf64> {
 
 // -----
 
-// Rounding a scalar saves nothing, and the scaled seed of a gradient may lie
-// beyond f16: what one number is spread to is f32 until it is cast.
+// Rounding a scalar saves nothing, and the scaled seed of a gradient may overflow f16:
+// the broadcast of a scalar is f32 until it is cast.
 // CHECK-LABEL: func.func @scalars_stay
 func.func @scalars_stay(%w: tensor<4x8xf32>, %n: tensor<f32>) -> tensor<4x4xf32> {
   // CHECK: train.constant {mpc.loss_seed} dense<1.000000e+00> : tensor<f32>
@@ -238,8 +238,8 @@ func.func @scalars_stay(%w: tensor<4x8xf32>, %n: tensor<f32>) -> tensor<4x4xf32>
 
 // -----
 
-// Rows are read as the product behind them wants them; of the table they are
-// all that is read, however large it is. The gradient is stored in f32.
+// Rows are read in the type of the product that follows; only these rows of the table
+// are read, however large it is. The gradient is stored in f32.
 // CHECK-LABEL: func.func @embedding
 func.func @embedding(%t: tensor<1000x16xf32>, %i: tensor<32xi64>, %w: tensor<16x10xf32>, %d: tensor<32x10xf32>)
     -> (tensor<32x10xf32>, tensor<1000x16xf32>, tensor<32x10xf32>, tensor<32x16xf32>) {

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-guard-states --split-input-file | FileCheck %s
 
-// The norm stands for all gradients; with the loss it decides about all writes,
-// wherever they stood. In every precision.
+// The norm represents all gradients; together with the loss it guards all writes, at any
+// position, in every precision.
 // CHECK: module attributes {mpc.precision = "fp32"}
 module attributes {mpc.precision = "fp32"} {
   train.state @parameters parameter : tensor<1x1024xf32>
@@ -39,10 +39,10 @@ module attributes {mpc.precision = "fp32"} {
     // CHECK-NEXT: train.write @parameters, %[[KEPT]]
     // CHECK-NEXT: %[[KEPTSTEP:.*]] = amp.select_if_finite %[[NEXT]] over %[[COUNT]] if %[[FINITE]]
     // CHECK-NEXT: train.write @step_count, %[[KEPTSTEP]]
-    // The copy rounds what the masters became.
+    // The working copy rounds the new masters.
     // CHECK-NEXT: %[[LOW:.*]] = amp.cast %[[KEPT]]
     // CHECK-NEXT: train.write @parameters.bf16, %[[LOW]]
-    // The weights that were to be, not those that are kept.
+    // Tests the new weights, not those that are kept.
     // CHECK-NEXT: %[[UPDATED:.*]] = amp.all_finite %[[NEW]]
     // CHECK-NEXT: return %{{.*}}, %[[NORM]], %[[FINITE]], %[[UPDATED]]
     return %lr, %norm : tensor<f32>, tensor<f32>
@@ -51,8 +51,8 @@ module attributes {mpc.precision = "fp32"} {
 
 // -----
 
-// Accumulation: sums are carried unguarded and are always reset; what is
-// pending goes on from what became of the update.
+// Accumulation: sums are carried unguarded and are always reset; pending states continue
+// from the result of the update.
 module attributes {mpc.precision = "bf16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   train.state @gradients gradient_sum : tensor<1x1024xf32>
@@ -103,8 +103,8 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-// Without a norm the gradients are tested themselves. What does not train is
-// left alone.
+// Without a norm the gradients themselves are tested. Functions that do not train are
+// unchanged.
 module attributes {mpc.precision = "fp32"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   // CHECK-LABEL: func.func @no_norm

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s -split-input-file -mpc-hoist-weight-quantization -mpc-verify-precision | FileCheck %s
 
-// Micro-batches read what @derive makes of the weights; what they make of
-// batches they round themselves.
+// Micro-batches read the weights that @derive rounded; they round values that depend on
+// the batch themselves.
 module attributes {mpc.precision = "fp8"} {
   train.state @parameters parameter : tensor<2x1024xf32>
   train.state @parameters.bf16 working_copy {of = @parameters} : tensor<2x1024xbf16>
@@ -58,7 +58,7 @@ module attributes {mpc.precision = "fp8"} {
 
 // -----
 
-// A step rounds once anyway.
+// Without micro-batches, a step rounds only once anyway.
 // CHECK-NOT: derive
 module attributes {mpc.precision = "fp8"} {
   train.state @w parameter : tensor<16x16xf32>

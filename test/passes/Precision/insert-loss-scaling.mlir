@@ -36,7 +36,7 @@ module attributes {mpc.precision = "fp16"} {
     // CHECK: %[[FINITE:.*]] = amp.all_finite %[[NORM]]
     // CHECK: amp.select_if_finite %[[NEW]] over %[[OLD]] if %[[FINITE]]
     // CHECK: %[[UPDATED:.*]] = amp.all_finite %[[NEW]]
-    // The scale learns from overflows, and is written unguarded.
+    // The scale adapts to overflows, and is written unguarded.
     // CHECK-NEXT: %[[S:.*]], %[[N:.*]] = amp.update_scale %[[SCALE]], %[[STREAK]] if %[[FINITE]] {backoff = 5.000000e-01 : f32, growth = 2.000000e+00 : f32, interval = 2000 : i32
     // CHECK-NEXT: train.write @loss_scale, %[[S]]
     // CHECK-NEXT: train.write @loss_scale_streak, %[[N]]
@@ -48,8 +48,8 @@ module attributes {mpc.precision = "fp16"} {
 
 // -----
 
-// Accumulation: micro-batches scale and test nothing; the sum is unscaled in
-// apply, and is always emptied.
+// Accumulation: micro-batches neither unscale nor test; the sum is unscaled in apply,
+// and is always reset.
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<1x1024xf32>
   train.state @gradients gradient_sum : tensor<1x1024xf32>

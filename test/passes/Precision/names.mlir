@@ -2,7 +2,7 @@
 // RUN: mpc-opt %s --split-input-file --mpc-use-bf16-masters=master-weights=bf16-kahan --verify-diagnostics | FileCheck %s --check-prefix=MASTERS
 // RUN: mpc-opt %s --split-input-file --mpc-insert-loss-scaling | FileCheck %s --check-prefix=SCALE
 
-// Names of the model are in nobody's way: states are found by their roles.
+// Names of the model do not matter: states are found by their roles.
 
 module attributes {mpc.precision = "bf16"} {
   // COPY: train.state @w parameter

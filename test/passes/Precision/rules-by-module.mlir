@@ -2,8 +2,8 @@
 // RUN: not mpc-opt %s -pass-pipeline='builtin.module(mpc-assign-precision{precision=bf16 op-precision=haed=fp32})' 2>&1 | FileCheck %s --check-prefix=NEAREST
 // RUN: not mpc-opt %s -pass-pipeline='builtin.module(mpc-assign-precision{precision=bf16 op-precision=weight=fp32})' 2>&1 | FileCheck %s --check-prefix=WEIGHT
 
-// Rules name nodes by the modules that they came from, where an exporter wrote
-// these down: its names of nodes say nothing. What reads a weight is no node.
+// Rules match nodes by their modules if an exporter recorded these, because its node
+// names have no meaning. Reads of weights are not nodes.
 // CHECK-LABEL: func.func @predict
 // CHECK:       train.matmul {{.*}}(tensor<64x64xbf16>, tensor<64x64xbf16>)
 // CHECK:       train.matmul {{.*}}mpc.precision.decision = #amp.decision<"option.op-precision", {{.*}}>{{.*}}} : (tensor<64x64xf32>, tensor<64x64xf32>)

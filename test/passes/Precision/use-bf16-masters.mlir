@@ -3,7 +3,7 @@
 // RUN: mpc-opt %s --mpc-use-working-copy --mpc-guard-states > %t.before
 // RUN: mpc-opt %s --mpc-use-working-copy --mpc-use-bf16-masters --mpc-guard-states | cmp - %t.before
 
-// The copy is gone: the weights are what it was.
+// The working copy is gone: the weights take its place.
 // CHECK-NOT: working_copy
 // KAHAN:  train.state @parameters parameter {slots = [{{.*}}]} : tensor<1x1024xbf16> = dense_resource<parameters>
 // KAHAN:  train.state @compensation compensation {of = @parameters, slots = [{{.*}}]} : tensor<1x1024xbf16> = dense_resource<compensation>
@@ -12,7 +12,7 @@ module attributes {mpc.precision = "bf16"} {
 train.state @parameters parameter {slots = [#train.slot<"w", 0, [16, 32]>, #train.slot<"b", 512, [32]>]} : tensor<1x1024xf32> = dense<1.003> : tensor<1x1024xf32>
 train.state @learning_rate learning_rate : tensor<f32> = dense<0.1> : tensor<f32>
 
-// Who reads 16 bit reads the value; who reads f32, all that is kept.
+// Uses in 16 bit read the value; uses in f32 read the value plus its compensation.
 // CHECK-LABEL: func.func @predict
 func.func @predict() -> (tensor<16x32xf32>, tensor<32xf32>) attributes {train.entry = #train.entry<predict>} {
   // CHECK-DAG: %[[V:.*]] = train.read @parameters : tensor<1x1024xbf16>
@@ -34,7 +34,7 @@ func.func @predict() -> (tensor<16x32xf32>, tensor<32xf32>) attributes {train.en
   return %y, %b : tensor<16x32xf32>, tensor<32xf32>
 }
 
-// The update is what it was, in f32; a step that is not finite keeps the bits.
+// The update is unchanged, in f32; a step that is not finite keeps the bits.
 // CHECK-LABEL: func.func @step
 func.func @step(%g: tensor<1024xf32>) -> (tensor<f32> {mpc.name = "loss"}) attributes {train.entry = #train.entry<step>} {
   // KAHAN-DAG: %[[V:.*]] = train.read @parameters : tensor<1x1024xbf16>
@@ -66,6 +66,6 @@ func.func @step(%g: tensor<1024xf32>) -> (tensor<f32> {mpc.name = "loss"}) attri
 }
 }
 
-// 1.003 lies between 1 and 1.0078125; 0.003 is left out.
+// 1.003 is between 1 and 1.0078125; the compensation is 0.003.
 // KAHAN-DAG: parameters: "0x40000000803F803F
 // KAHAN-DAG: compensation: "0x40000000453B453B

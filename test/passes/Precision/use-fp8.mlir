@@ -23,7 +23,7 @@ module attributes {mpc.precision = "fp8"} {
     // CHECK: %[[SG:.*]] = train.unpack %[[SCALES]] {offset = 16 : i64}
     // CHECK: %[[SW:.*]] = amp.scale_of
     // CHECK: %[[QW:.*]] = amp.quantize %{{.*}} by %[[SW]] : tensor<32x32xbf16> to tensor<32x32xf8E4M3FN>
-    // The first layer stays as it was.
+    // The first layer is unchanged.
     // CHECK: %[[H0:.*]] = train.matmul {{.*}} -> tensor<32x32xbf16>
     // CHECK-DAG: %[[AX:.*]] = amp.amax %[[H0]]
     // CHECK-DAG: %[[QX:.*]] = amp.quantize %[[H0]] by %[[SX]] : tensor<32x32xbf16> to tensor<32x32xf8E4M3FN>
@@ -48,7 +48,7 @@ module attributes {mpc.precision = "fp8"} {
     %g0 = train.matmul %g1, %l1 {transpose_rhs} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xbf16> layer "b" loc("b.grad"("MatMul"))
     %dw0 = train.matmul %lx, %g0 {transpose_lhs, weight_gradient} : (tensor<32x32xbf16>, tensor<32x32xbf16>) -> tensor<32x32xf32> layer "a" loc("a.grad"("MatMul"))
     %g = train.pack %dw0, %dw1, %dw2 {mpc.gradients, offsets = array<i64: 0, 1024, 2048>} : (tensor<32x32xf32>, tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<3x1024xf32>
-    // What the update makes of the magnitudes is guarded like the weights.
+    // Updates of the magnitudes are guarded like the weights.
     // CHECK: train.pack %[[AX]], %[[AG]] {offsets = array<i64: 0, 16>}
     // CHECK: train.concat {{.*}} -> tensor<4x2xf32>
     // CHECK: amp.scale_of

@@ -4,8 +4,8 @@
 // RUN: mpc-opt %s -split-input-file -pass-pipeline='builtin.module(mpc-assign-precision{precision=fp32},mpc-use-tf32{on-cpu=true})' 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: mpc-opt %s -split-input-file -pass-pipeline='builtin.module(mpc-assign-precision{precision=fp32 op-precision=fc2=tf32},mpc-use-tf32)' | FileCheck %s --check-prefix=ONE
 
-// Products that read f32 are marked, and nothing else. What the user keeps in
-// fp32 is not; in other programs what the user gave tf32 is, and alone.
+// Only products that read f32 are marked, except those that the user keeps in fp32; in
+// other programs only those for which the user selects tf32.
 // CHECK:       mpc.notes = ["tf32: CPUs multiply in f32
 // CHECK:       train.matmul {{.*}}mpc.precision.decision = #amp.decision<"tf32">, mpc.tf32} : (tensor<64x64xf32>, tensor<64x64xf32>)
 // CHECK-NEXT:  train.relu {{.*}}#amp.decision<"precision"{{.*}} :

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-use-working-copy --split-input-file | FileCheck %s
 
-// All functions read the copy; who writes the masters writes the copy, from
-// the same value.
+// All functions read the working copy; functions that write the masters also write the
+// copy, from the same value.
 // CHECK:      train.state @parameters parameter
 // CHECK-NEXT: train.state @parameters.bf16 working_copy {of = @parameters} : tensor<2x1024xbf16>
 train.state @parameters parameter : tensor<2x1024xf32>
@@ -37,7 +37,7 @@ func.func @step(%lr: tensor<f32>) -> (tensor<32xbf16>, tensor<32xf32>) attribute
 
 // -----
 
-// A tensor that is not trained has no masters: it is rounded here, once.
+// A tensor that is not trained has no masters and is rounded once, at compile time.
 // CHECK-NOT: working_copy
 // CHECK: train.state @frozen constant : tensor<3xf16> = dense<[1.000000e+00, 9.997550e-02, 6.550400e+04]> : tensor<3xf16>
 train.state @frozen constant : tensor<3xf32> = dense<[1.0, 0.1, 1.0e9]> : tensor<3xf32>
@@ -54,7 +54,7 @@ func.func @constant() -> (tensor<3xf16>, tensor<2xbf16>) {
   %lows = amp.cast %s : tensor<2xf32> to tensor<2xbf16>
   return %low, %lows : tensor<3xf16>, tensor<2xbf16>
 }
-// 1.0, and halfway between two numbers of bf16, to the even one.
+// 1.0, and the midpoint of two bf16 numbers, which rounds to even.
 // CHECK: stored: "0x40000000803F803F"
 {-#
   dialect_resources: {
@@ -66,7 +66,7 @@ func.func @constant() -> (tensor<3xf16>, tensor<2xbf16>) {
 
 // -----
 
-// Read in both widths, anywhere, it has a copy, which nobody needs to write.
+// If it is read in both types, it has a working copy, which is never written.
 // CHECK: train.state @both constant : tensor<4xf32>
 // CHECK: train.state @both.f16 working_copy {of = @both} : tensor<4xf16>
 train.state @both constant : tensor<4xf32>
@@ -86,7 +86,7 @@ func.func @wide() -> tensor<4xf32> {
 
 // -----
 
-// Casts of anything else stay: activations, and states that are no weights.
+// Casts of other values stay: activations, and states that are not weights.
 // CHECK-NOT: working_copy
 train.state @mean statistic : tensor<4xf32>
 train.state @parameters parameter : tensor<1x1024xf32>

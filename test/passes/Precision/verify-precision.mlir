@@ -3,7 +3,7 @@
 // RUN: mpc-opt %s --mpc-assign-precision=precision=fp32 --mpc-elide-casts --mpc-use-working-copy --mpc-guard-states --mpc-insert-loss-scaling --mpc-verify-precision | FileCheck %s
 // RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 keep-fp32=head force-low=loss" --mpc-elide-casts --mpc-use-working-copy --mpc-guard-states --mpc-insert-loss-scaling --mpc-verify-precision | FileCheck %s
 
-// What the passes of the stage leave is what the stage promises.
+// The output of the stage is accepted.
 train.state @parameters parameter : tensor<2x1024xf32>
 // CHECK: func.func @step
 func.func @step(%x: tensor<32x32xf32>, %labels: tensor<32xi64>, %lr: tensor<f32>) -> tensor<f32> attributes {train.entry = #train.entry<step>} {

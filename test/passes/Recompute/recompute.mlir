@@ -17,7 +17,7 @@
 // kept: the products for the gradients of gelu, the results of gelu for those of
 // the weights, and the output.
 
-// What runs again reads by way of recalls, so CSE merges nothing.
+// Recomputed ops read through rematerialisation barriers, so that CSE does not merge them.
 // CHECK:       mpc.notes = ["recomputation: 'step' saves 6.1 kB for the backward pass instead of 10.2 kB; recomputes 2 ops, 13.0 % more FLOP"]
 // What is kept op by op, after and before: of the five tensors all behind the
 // forward pass, each up to the last that reads it.
@@ -39,7 +39,7 @@
 // CHECK-NEXT:  train.matmul %[[A1]]
 // CHECK-NEXT:  train.gelu_grad %[[SECOND]], %[[R1]]
 
-// The second product is the checkpoint; the first runs again from the input.
+// The second product is the checkpoint; the first is recomputed from the input.
 // FULL:       saves 4.1 kB for the backward pass instead of 10.2 kB; recomputes 3 ops, 20.4 % more FLOP
 // FULL-LABEL: func.func @step
 // FULL:       train.gelu %{{.*}} {mpc.recomputed}
@@ -47,7 +47,7 @@
 // FULL-NEXT:  train.gelu %[[H]] {mpc.recomputed}
 // FULL-NOT:   mpc.recomputed
 
-// The first op is what runs again if one suffices: it is kept longest.
+// If one op suffices, the first is recomputed, because it would be kept the longest.
 // PART:       saves 8.2 kB for the backward pass instead of 10.2 kB; recomputes 1 op,
 // PART-LABEL: func.func @step
 // PART:       %[[H1:.*]] = train.matmul %arg0

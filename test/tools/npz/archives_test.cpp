@@ -1,4 +1,4 @@
-// Archives that cost more than they are.
+// Archives that cost more than their size.
 
 #include "test/tools/npz/files.h"
 #include "tools/npz/Npy.h"
@@ -21,7 +21,7 @@ TEST(Npz, EntriesDoNotOverlap) {
     names.push_back("x" + std::to_string(i) + ".npy");
   std::vector<char> whole = archiveOf(names, 100000, ZIP_CM_STORE);
   EXPECT_EQ(readError(whole, "x8"), "");
-  // Without what the others held: nine arrays in the bytes of one.
+  // Without the contents of the others: nine arrays in the bytes of one.
   std::vector<char> bytes = overlapped(whole);
   std::string mark("PK\x01\x02", 4), end("PK\x05\x06", 4);
   size_t directory =

@@ -1,4 +1,4 @@
-// Single arrays: every format that NumPy writes, and headers that nobody wrote.
+// Single arrays: every format that NumPy writes, and malformed headers.
 
 #include "test/tools/npz/files.h"
 #include "tools/npz/Npy.h"
@@ -45,7 +45,8 @@ TEST(Npy, ReadsFormats2And3) {
   }
 }
 
-// Headers that nobody wrote; the sanitizer build looks at what parsing touches.
+// Malformed headers; the sanitizer build checks the memory accesses of the
+// parser.
 TEST(Npy, SurvivesNonsense) {
   const std::string header =
       "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }";
@@ -108,7 +109,8 @@ TEST(Npy, SaysWhatIsWrong) {
             "it is not in NumPy's format");
 }
 
-// Every dimension was a step for every element.
+// The number of dimensions is limited, because each costs time for every
+// element.
 TEST(Npy, HasFewDimensions) {
   auto shapeOf = [](size_t rank) {
     std::string shape;
@@ -117,7 +119,7 @@ TEST(Npy, HasFewDimensions) {
     std::string header =
         "{'descr': '|u1', 'fortran_order': True, 'shape': (" + shape + "), }";
     std::vector<char> bytes = npyFile(header, "x", 2);
-    // Longer than npyFile can say.
+    // Longer than npyFile can make it.
     put(bytes, 8, static_cast<uint32_t>(header.size()));
     return bytes;
   };

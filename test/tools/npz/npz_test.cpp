@@ -1,5 +1,5 @@
-// Archives of arrays: what comes back is what was written, and damage is
-// noticed.
+// Archives of arrays: reading returns what was written, and damage is
+// detected.
 
 #include "test/fuzz/replay.h"
 #include "test/fuzz/targets.h"
@@ -49,7 +49,7 @@ TEST(Npz, NamesTheFileInErrors) {
                FileError);
 }
 
-// Cut anywhere, the file lacks its directory, which stands at the end.
+// Truncated anywhere, the file lacks its directory, which is at the end.
 TEST(Npz, RefusesTruncation) {
   std::string path = temporaryPath("whole.npz");
   write(path, someArrays());
@@ -108,7 +108,7 @@ TEST(Npz, SaysForWhatThereIsNoMemory) {
                       "'tokens'");
 }
 
-// The name must not reach the disk before what it names.
+// The contents must reach the disk before the name.
 TEST(Npz, IsOnTheDiskBeforeItHasItsName) {
   char folder[] = "/tmp/mpc-npz-XXXXXX";
   ASSERT_NE(mkdtemp(folder), nullptr);
@@ -127,7 +127,7 @@ TEST(Npz, IsOnTheDiskBeforeItHasItsName) {
   rmdir(folder);
 }
 
-// Nobody asked for it, so nobody pays for it.
+// Arrays that are not requested are not read.
 TEST(Npz, ReadsWhatIsAskedFor) {
   std::string path = temporaryPath("some.npz");
   Arrays arrays = someArrays();
@@ -147,7 +147,7 @@ TEST(Npz, TakesTheLastOfOneName) {
   std::string path = temporaryPath("twice.npz");
   write(path, arrays);
   std::vector<char> bytes = readBytes(path);
-  // "y.npy" becomes another "x.npy", in its place and in the directory.
+  // Renames "y.npy" to a second "x.npy", in its entry and in the directory.
   for (char &c : bytes)
     if (c == 'y' && std::memcmp(&c, "y.npy", 5) == 0)
       c = 'x';
@@ -167,7 +167,7 @@ TEST(Npz, KnowsWhatNumpyWrites) {
             "it with numpy.savez or numpy.savez_compressed");
 }
 
-// What fuzzing began with and what it found.
+// The seeds of fuzzing and what it found.
 TEST(Npz, Corpus) {
   mpc::fuzz::replay(MPC_FUZZ_CORPORA "/npz", mpc::fuzz::npz);
 }

@@ -27,7 +27,7 @@ module {
 
 // -----
 
-// Either of two numbers may be the loss.
+// Either of two scalars may be the loss.
 module {
   // expected-error @+1 {{the model has 2 outputs ('a', 'b') and no loss; use option 'loss'=output:NAME}}
   func.func @predict(%x: tensor<f32>) -> (tensor<f32> {mpc.name = "a"}, tensor<1xf32> {mpc.name = "b"}) attributes {train.entry = #train.entry<predict>} {

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-add-loss --mpc-limit-indices --split-input-file | FileCheck %s
 
-// A model of texts joins batch and positions. Its labels come sample by sample,
-// and what belongs to a sample is summed for it.
+// A language model merges batch and positions. Its labels have separate dimensions,
+// and the losses of a sample are summed.
 module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    -> (tensor<2xf32> {mpc.batch_dim = 0 : i64, mpc.name = "sample_loss"}
@@ -21,7 +21,7 @@ module {
 
 // -----
 
-// Rows that were joined in another way are no samples one after the other.
+// Rows that were merged in another order do not belong to consecutive samples.
 module {
   // CHECK-LABEL: func.func @evaluate
   // CHECK-SAME:    tensor<6xi64> {mpc.ignored = -100 : i64, mpc.name = "labels"
@@ -33,9 +33,9 @@ module {
 
 // -----
 
-// Classes stand where labels then have the shape of an input of integers, the
-// tokens; the dimensions before become one, which moves nothing. The loss of
-// tokens has a perplexity.
+// The class axis is the one for which labels have the shape of an integer input, the
+// tokens; the dimensions before it are merged, which is a view. The loss of tokens has
+// a perplexity.
 // CHECK: module attributes {mpc.loss = "softmax-cross-entropy of output 'logits' against input 'labels', classes along axis 2", mpc.loss_parts = {{.*}}, mpc.metrics = "perplexity", mpc.notes = ["loss: {{.*}} (chosen from the output's shape f32[2,3,5]: classes along axis 2, because then labels have the shape of input 'tokens', i64[2,3]; use option 'loss' and option 'label-axis' to change it)"]}
 module {
   // CHECK-LABEL: func.func @evaluate
@@ -54,8 +54,8 @@ module {
 
 // -----
 
-// Rows stay those of their samples through products, norms and what works
-// element by element; where they mix, they are the batch's.
+// Rows still belong to their samples after products, norms and elementwise ops; if an
+// op mixes them, they belong to the batch.
 module {
   // CHECK-LABEL: func.func @predict
   // CHECK-SAME:    -> (tensor<6x5xf32> {mpc.batch_dim = 0 : i64, mpc.name = "kept"}, tensor<6x5xf32> {mpc.name = "mixed"})

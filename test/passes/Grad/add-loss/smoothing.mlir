@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-add-loss=label-smoothing=0.1 --split-input-file --verify-diagnostics | FileCheck %s
 
-// Labels are smoothed where the model trains, not where it is evaluated.
+// Labels are smoothed in training, not in evaluation.
 module {
   func.func @predict(%x: tensor<4x3xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<4x3xf32> {mpc.name = "logits", mpc.batch_dim = 0 : i64}) attributes {train.entry = #train.entry<predict>} {
     %0 = train.relu %x : (tensor<4x3xf32>) -> tensor<4x3xf32>
@@ -14,7 +14,7 @@ module {
 
 // -----
 
-// Numbers have no classes.
+// Numeric targets have no classes.
 module {
   // expected-error @+1 {{option 'label-smoothing' requires a loss that compares classes with labels}}
   func.func @predict(%x: tensor<4xf32> {mpc.name = "x", mpc.batch_dim = 0 : i64}) -> (tensor<4xf32> {mpc.name = "y", mpc.batch_dim = 0 : i64}) attributes {train.entry = #train.entry<predict>} {

@@ -1,9 +1,9 @@
 // RUN: mpc-opt %s --mpc-add-optimizer="optimizer=sgd accumulate=4 clip-norm=2" --split-input-file | FileCheck %s
 
-// If a loss does not say how it sums, gradients of a quarter are added up by
-// accumulate, which counts the micro-batches; apply divides by how many there were
-// and starts anew. Random numbers go by a counter of micro-batches, since the
-// step stands still between updates. f64 stays f64.
+// If the reduction of a loss is unknown, accumulate sums the gradients, each times a
+// quarter, and counts the micro-batches; apply divides by their actual number and
+// resets the sums. Random numbers are keyed by a counter of micro-batches, because the
+// step count does not change between updates. f64 stays f64.
 module {
   train.state @w parameter : tensor<2xf64>
   train.state @step_count step_count : tensor<i64>
@@ -87,8 +87,8 @@ module {
 
 // -----
 
-// A mean that leaves out labels counts by those it has: of 4 x 3 labels as many
-// as the four micro-batches really have.
+// A mean that ignores labels is weighted by the counted ones: of 4 x 3 labels, as many
+// as the four micro-batches actually have.
 module {
   train.state @w parameter : tensor<3x2xf32>
   // CHECK-LABEL: func.func @accumulate

@@ -24,7 +24,7 @@
 // LAST: mpc.notes = ["option 'no-decay'=biases matches no parameter", "1 parameter with 2 of the rate, {{.*}}: 'fc.weight'", "2 parameters with 3 of the rate,
 // LARGE: error: option 'group'='fc:lr=1e60x': 'lr=1e60x' must be
 
-// Parameters of one group stand together, each group in rows of its own.
+// Parameters of a group are adjacent, and each group has its own rows.
 // CHECK:      mpc.notes = ["1 parameter with 0.1 of the rate, weight decay 0.5: 'fc.weight'", "1 parameter with weight decay 0: 'norm.scale'", "1 parameter with weight decay 0.5: 'out.weight'"]
 // CHECK:      train.state @parameters parameter {slots = [#train.slot<"fc.weight", 0, [2, 4]>, #train.slot<"norm.scale", 1024, [4]>, #train.slot<"out.weight", 2048, [4, 4]>]} : tensor<3x1024xf32>
 // NONE:       mpc.notes = ["3 parameters with weight decay 0: 'fc.weight', 'norm.scale', 'out.weight'"]
@@ -55,7 +55,7 @@ module {
   // CHECK:         train.adam {{.*}}, %[[RATES]], {{.*}} weight_decay = 0.000000e+00
   // CHECK-COUNT-1: train.write @parameters
 
-  // Where all are of one group there is nothing to be said by row.
+  // If all parameters are in one group, no values per row are needed.
   // NONE-LABEL: func.func @step
   // NONE-NOT:     tensor<1x1xf32>
   // NONE:         train.sgd {{.*}} {weight_decay = 0.000000e+00 : f32}
@@ -64,7 +64,7 @@ module {
   // ALL:          %[[FACTOR:.*]] = train.constant dense<5.000000e-01> : tensor<f32>
   // ALL:          train.mul %[[LR]], %[[FACTOR]] : (tensor<f32>, tensor<f32>) -> tensor<f32>
 
-  // The norm of each parameter, in each of its rows.
+  // The norm of each parameter, for each of its rows.
   // LAMB-LABEL: func.func @step
   // LAMB:         train.reduce_sum {{.*}} {axes = array<i64: 1>} : (tensor<3x1024xf32>) -> tensor<3xf32>
   // LAMB:         train.embedding_grad

@@ -26,8 +26,8 @@ module {
   // CHECK:         train.increment %[[COUNT]]
   // CHECK:         return %{{.*}}, %{{.*}}, %[[RATE]]
 
-  // Each number first, then the norm of what is left; the norm that is told of
-  // is that of the gradients as they were.
+  // First each element is clipped, then the norm of the result; the reported norm
+  // is that of the original gradients.
   // CLIP-LABEL: func.func @step
   // CLIP:         %[[G:.*]] = train.pack
   // CLIP:         %[[NORM:.*]] = train.global_norm %[[G]]

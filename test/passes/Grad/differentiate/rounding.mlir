@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-differentiate=rounding | FileCheck %s
 
-// Each value between the parameters and the loss, with its gradient.
+// A rounding op for each value between the parameters and the loss, with its gradient.
 // CHECK-LABEL: func.func @train
 // CHECK:         %[[P:.*]] = train.mul
 // CHECK:         %[[LOSS:.*]] = train.reduce_sum %[[P]]

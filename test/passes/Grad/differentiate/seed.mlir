@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-differentiate --canonicalize --cse | FileCheck %s
 
-// The seed stays apart from a constant of the same value: scaling the loss
-// must not scale that.
+// The seed is not merged with a constant of the same value, which loss scaling must
+// not scale.
 module {
   train.state @w parameter : tensor<f32>
   // CHECK-LABEL: func.func @train

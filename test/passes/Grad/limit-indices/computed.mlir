@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-limit-indices --split-input-file | FileCheck %s
 
-// Labels behind arithmetic: what they may be goes the way back, the label to
-// ignore as well.
+// Labels computed by arithmetic: their limits are propagated back to the input, and
+// so is the ignored label.
 // CHECK-LABEL: func.func @computed
 // CHECK-SAME:    tensor<4xi64> {mpc.ignored = -99 : i64, mpc.range = [1, 6]}
 // CHECK-SAME:    tensor<4xi32> {mpc.range = [0, 5]}
@@ -22,8 +22,8 @@ func.func @computed(%x: tensor<4x5xf32>, %a: tensor<4xi64>, %b: tensor<4xi32>, %
 
 // -----
 
-// What a bound cuts off may be any integer. On the other side, and behind bounds
-// that let through what is no class, the limits stay.
+// Beyond a clip bound any integer is allowed. On the other side, and if the bounds
+// allow values that are not classes, the limits stay.
 // CHECK-LABEL: func.func @bounded
 // CHECK-SAME:    %{{[^:]*}}: tensor<4xi64>,
 // CHECK-SAME:    tensor<4xi64> {mpc.range = [-9223372036854775808, 5]}
@@ -51,9 +51,9 @@ func.func @bounded(%x: tensor<4x5xf32>, %both: tensor<4xi64>, %below: tensor<4xi
 
 // -----
 
-// What a choice replaces may be anything: all below 1; both sides, each by another
-// label; nothing is known of a choice that follows other data, and the node whose
-// indices may be out of range is named.
+// Values that a selection replaces may be anything: all below 1; both sides, each with
+// another label. Nothing is known of a selection by other data, and the note names
+// the node whose indices may be out of range.
 // CHECK:       module attributes {mpc.unchecked_indices = ["hidden"]}
 // CHECK-LABEL: func.func @chosen
 // CHECK-SAME:    tensor<4xi64> {mpc.ignored = -99 : i64, mpc.range = [-9223372036854775808, 6]}
@@ -79,7 +79,7 @@ func.func @chosen(%x: tensor<4x5xf32>, %a: tensor<4xi64>, %b: tensor<4xi64>, %c:
 
 // -----
 
-// x[i, y] as a row of what was flattened, i constant or not, by Gather or GatherND:
+// x[i, y] as a row of the flattened table, with i constant or not, by Gather or GatherND:
 // y is a column.
 // CHECK-LABEL: func.func @flat
 // CHECK-SAME:    tensor<4xi64> {mpc.range = [0, 5]}
@@ -106,8 +106,8 @@ func.func @flat(%x: tensor<4x5xf32>, %a: tensor<4xi64>, %row: tensor<4xi64>, %b:
 
 // -----
 
-// Three dimensions, two of them constant; two dimensions that a reshape has
-// joined count as one.
+// Three dimensions, two of them constant; two dimensions that a reshape has merged
+// count as one.
 // CHECK-LABEL: func.func @flat_of_three
 // CHECK-SAME:    tensor<4x2xi64> {mpc.range = [0, 5]}
 // CHECK-SAME:    tensor<8xi64> {mpc.range = [0, 5]}

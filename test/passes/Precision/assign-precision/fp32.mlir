@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s --mpc-assign-precision=precision=fp32 | FileCheck %s
 
-// Nothing changes, but the report can still tell why.
+// Nothing changes, but the report still gives the reasons.
 // CHECK: module attributes {mpc.precision = "fp32"}
 // CHECK-LABEL: func.func @product
 func.func @product(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {

@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-assign-precision=precision=bf16 | FileCheck %s
 // RUN: mpc-opt %s --mpc-assign-precision="precision=bf16 minimum-gain=1000000" | FileCheck %s --check-prefix=NONE
 
-// Rounding has to be worth it: between the products of a small batch f32 stays,
-// between those of a large one it does not.
+// Rounding must be worth its cost: values between the products of a small batch stay
+// f32, those of a large one do not.
 // CHECK-LABEL: func.func @small
 // NONE-LABEL: func.func @small
 func.func @small(%x: tensor<4x64xf32>, %w: tensor<64x64xf32>) -> tensor<4x64xf32> {

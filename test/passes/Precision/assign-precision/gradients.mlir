@@ -24,8 +24,8 @@ train.state @m optimizer : tensor<8x1024xf32>
 
 // -----
 
-// One product reads several weights side by side, and one is frozen: its
-// part of the gradient leads nowhere.
+// One product reads several concatenated weights, one of which is frozen: its part of
+// the gradient is unused.
 // CHECK-LABEL: func.func @concatenated_weights
 func.func @concatenated_weights(%x: tensor<32x64xf32>, %dy: tensor<32x192xf32>) {
   // CHECK: train.matmul {{.*}} -> tensor<64x192xf32>
@@ -111,9 +111,9 @@ train.state @m optimizer : tensor<6x1024xf32>
 
 // -----
 
-// A parameter that is added to activations of its own shape has the gradient of
-// these. It is stored in f32, and rounded for products; what makes it is not
-// a gradient of parameters.
+// A parameter that is added to activations of its own shape has their gradient. It is
+// stored in f32 and rounded for products; the ops before it do not compute gradients of
+// parameters.
 // CHECK-LABEL: func.func @gradient_of_both
 func.func @gradient_of_both(%x: tensor<32x64xf32>, %dy: tensor<32x64xf32>) {
   %w = train.read @w : tensor<64x64xf32>
@@ -138,8 +138,8 @@ train.state @m optimizer : tensor<6x1024xf32>
 
 // -----
 
-// The same gradient, of activations, is summed for a bias, and not moved: it
-// may be 16-bit, as the user wants; a view of it keeps the type it reads.
+// The same gradient of activations is summed for a bias instead of moved: it may be 16
+// bit, as the user requests; a view of it keeps its type.
 // CHECK-LABEL: func.func @summed_and_viewed
 func.func @summed_and_viewed(%x: tensor<32x64xf32>, %dy: tensor<32x64xf32>) {
   %w = train.read @w : tensor<64x64xf32>
@@ -160,8 +160,8 @@ train.state @m optimizer : tensor<7x1024xf32>
 
 // -----
 
-// An average of the weights is packed without being a gradient, and part of the
-// update, where the user's word does not count.
+// An average of the weights is packed but is not a gradient; it is part of the update,
+// where the user's rules do not apply.
 // CHECK-LABEL: func.func @average_of_weights
 func.func @average_of_weights(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
   %w = train.read @w : tensor<64x64xf32>
@@ -181,8 +181,8 @@ train.state @average optimizer : tensor<4x1024xf32>
 
 // -----
 
-// A bias gets its sum in f32; the activations' gradient that is summed may be
-// 16-bit, for a product reads it, too.
+// A bias gets its sum in f32; the gradient of the activations that is summed may be
+// 16-bit, because a product also reads it.
 // CHECK-LABEL: func.func @bias
 func.func @bias(%x: tensor<32x64xf32>, %dy: tensor<32x64xf32>) {
   %w = train.read @w : tensor<64x64xf32>

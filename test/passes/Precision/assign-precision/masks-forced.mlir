@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 minimum-gain=0 force-low=select|maximum" | FileCheck %s
 
-// Masks that the user puts in 16 bit become the largest number there is: rows
-// of -inf have no softmax. What is infinite in the model stays so, and so does
-// what products read.
+// Masks that the user forces to 16 bit saturate to the largest number, because a row of
+// -inf has no softmax. Infinite values of the model stay infinite, and so do operands
+// of products.
 // CHECK-LABEL: func.func @masks
 func.func @masks(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %m: tensor<64xi1>) -> tensor<32x64xf32> {
   // CHECK: train.constant dense<6.550400e+04> : tensor<64x64xf16>

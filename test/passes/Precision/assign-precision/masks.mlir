@@ -1,9 +1,9 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 minimum-gain=0" | FileCheck %s --check-prefixes=CHECK,F16 '-D$LOW=f16'
 // RUN: mpc-opt %s --mpc-assign-precision="precision=bf16 minimum-gain=0" | FileCheck %s --check-prefixes=CHECK,BF16 '-D$LOW=bf16'
 
-// A mask of infinities goes through 16 bit. A finite number that 16 bit cannot
-// hold must stay finite: what is chosen or added from it is f32. bf16 holds
-// -1e9, but not the lowest f32.
+// A mask of infinities may be 16 bit. A finite number that 16 bit cannot represent must
+// stay finite: values selected from it or added to it are f32. bf16 represents -1e9,
+// but not the lowest f32.
 // CHECK-LABEL: func.func @masks
 func.func @masks(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %m: tensor<64xi1>)
     -> (tensor<32x64xf32>, tensor<32x64xf32>, tensor<32x64xf32>) {
@@ -31,7 +31,7 @@ func.func @masks(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %m: tensor<64xi1>
   return %3, %6, %10 : tensor<32x64xf32>, tensor<32x64xf32>, tensor<32x64xf32>
 }
 
-// The same where the mask is a tensor of the file.
+// The same if the mask is a tensor of the file.
 train.state @mask constant : tensor<64x64xf32> = dense<-1.0e+09> : tensor<64x64xf32>
 train.state @table constant : tensor<64x64xf32> = dense<1.0e-30> : tensor<64x64xf32>
 // CHECK-LABEL: func.func @initializers

@@ -1,14 +1,14 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=bf16 keep-fp32=^head$ force-low=Softmax" | FileCheck %s
 
-// The user's word goes before the class, for a node and its gradient alike. A
-// pinned result stays f32 even so.
+// The user's rules override the class, for a node and its gradient. A pinned result
+// still stays f32.
 // CHECK-LABEL: func.func @options
 func.func @options(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %d: tensor<4x8xf32>) -> (tensor<4x8xf32>, tensor<8x8xf32>) {
   // CHECK: train.matmul
   // CHECK-SAME: #amp.decision<"class">
   // CHECK-SAME: (tensor<4x8xbf16>, tensor<8x8xbf16>)
   %0 = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("body"("MatMul"))
-  // A log-softmax is sensitive unless somebody insists.
+  // A log-softmax is sensitive unless the user overrides that.
   // CHECK: train.log_softmax
   // CHECK-SAME: mpc.precision.decision = #amp.decision<"option.force-low", "Softmax">
   // CHECK-SAME: (tensor<4x8xbf16>) -> tensor<4x8xbf16>
@@ -24,7 +24,7 @@ func.func @options(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %d: tensor<4x8xf32>
   return %2, %3 : tensor<4x8xf32>, tensor<8x8xf32>
 }
 
-// An op that stands for several nodes is meant by the name of each.
+// An op that replaces several nodes is matched by the name of each.
 // CHECK-LABEL: func.func @several_nodes
 func.func @several_nodes(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>) -> tensor<4x8xf32> {
   %0 = train.matmul %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32> loc("body"("MatMul"))

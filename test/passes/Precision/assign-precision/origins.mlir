@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=bf16 minimum-gain=0" --split-input-file | FileCheck %s
 
-// An input that the model centres itself: rounded before the subtraction it
-// would lose the digits that the subtraction is for.
+// An input that the model itself centres: rounding it before the subtraction would lose
+// the digits that remain after it.
 // CHECK-LABEL: func.func @centred_input
 func.func @centred_input(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
   %w = train.read @w : tensor<64x64xf32>
@@ -18,7 +18,7 @@ train.state @mean parameter : tensor<64xf32>
 
 // -----
 
-// The copy of an input that a product reads is for the product alone.
+// The rounded copy of an input for a product is used only by the product.
 // CHECK-LABEL: func.func @input_beside_product
 func.func @input_beside_product(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
   %w = train.read @w : tensor<64x64xf32>
@@ -34,7 +34,7 @@ train.state @w parameter : tensor<64x64xf32>
 
 // -----
 
-// A norm bounds what it makes of an input: from there on 16 bit.
+// The result of a norm on an input is bounded: 16 bit from there on.
 // CHECK-LABEL: func.func @normalized_input
 func.func @normalized_input(%x: tensor<32x64xf32>) -> tensor<32x64xf32> {
   %w = train.read @w : tensor<64x64xf32>
@@ -50,7 +50,7 @@ train.state @s parameter : tensor<64xf32>
 
 // -----
 
-// A mask that is an input, or computed from one, may hold what 16 bit cannot.
+// A mask that is an input, or computed from one, may have values that 16 bit cannot represent.
 // CHECK-LABEL: func.func @mask_of_input
 func.func @mask_of_input(%x: tensor<32x64xf32>, %m: tensor<64xi64>) -> tensor<32x64xf32> {
   %w = train.read @w : tensor<64x64xf32>
@@ -87,8 +87,8 @@ train.state @g parameter : tensor<64xf32>
 
 // -----
 
-// Gradients of parameters are f32 from the last product to the pack, whatever
-// stands between: a gate, a sum of two uses, a transpose. Activations are not.
+// Gradients of parameters are f32 from the last product to the pack, whatever ops are
+// between: a gate, a sum of two uses, a transpose. Those of activations are not.
 // CHECK-LABEL: func.func @gradients
 func.func @gradients(%x: tensor<32x64xf32>, %dy: tensor<32x64xf32>) {
   %w = train.read @w : tensor<64x64xf32>

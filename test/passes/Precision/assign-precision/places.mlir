@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=bf16 minimum-gain=0" --split-input-file | FileCheck %s
 // RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 minimum-gain=0" --mpc-elide-casts --mpc-use-working-copy --split-input-file | mpc-opt --mpc-verify-precision --split-input-file
 
-// Numbers that become indices, and what they are computed from back to the
-// product, are f32: 16 bit would name other elements. What is read there is not.
+// Numbers that become indices, and the values before them back to the product, are f32:
+// 16 bit would select other elements. The elements that are read need not be.
 // CHECK-LABEL: func.func @sampled
 func.func @sampled(%x: tensor<32x64xf32>, %t: tensor<512x64xf32>) -> tensor<32x64x64xf32> {
   %w = train.read @w : tensor<64x64xf32>
@@ -16,7 +16,7 @@ func.func @sampled(%x: tensor<32x64xf32>, %t: tensor<512x64xf32>) -> tensor<32x6
   // CHECK: train.mul {{.*}}"pin.place"{{.*}} -> tensor<32x64xf32>
   %2 = train.mul %1, %half : (tensor<32x64xf32>, tensor<f32>) -> tensor<32x64xf32>
   %3 = train.floor %2 : (tensor<32x64xf32>) -> tensor<32x64xf32>
-  // The weight of an element is what flooring left.
+  // The weight of an element is the fraction removed by floor.
   // CHECK: train.sub {{.*}} -> tensor<32x64xf32>
   %4 = train.sub %2, %3 : (tensor<32x64xf32>, tensor<32x64xf32>) -> tensor<32x64xf32>
   %5 = train.cast %3 {to = i64} : (tensor<32x64xf32>) -> tensor<32x64xi64>
@@ -33,7 +33,7 @@ train.state @w parameter : tensor<64x64xf32>
 
 // -----
 
-// An index that says which number is the largest is not made of that number.
+// The index of a maximum is not computed from its value.
 // CHECK-LABEL: func.func @largest
 func.func @largest(%x: tensor<32x64xf32>, %t: tensor<64x64xf32>) -> (tensor<32x64xf32>, tensor<32x64xf32>) {
   %w = train.read @w : tensor<64x64xf32>

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 minimum-gain=0" | FileCheck %s
 
-// Nothing is proven of what is trained, nor of statistics, whatever they are at
-// first; nor of what follows from the loss, which gets a scale.
+// Nothing is proven about trained values or statistics, whatever their initial values,
+// nor about values computed from the loss, which gets a scale.
 // CHECK-LABEL: func.func @trained
 func.func @trained(%x: tensor<32x64xf32>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
   %w = train.read @w : tensor<64xf32>

@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 minimum-gain=0" --split-input-file | FileCheck %s
 // RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 minimum-gain=0" --mpc-elide-casts --mpc-use-working-copy --split-input-file | mpc-opt --mpc-verify-precision --split-input-file
 
-// What f16 does not hold is f32, and the reason has the number.
+// Values that f16 cannot represent are f32, and the reason has the number.
 // CHECK-LABEL: func.func @unsafe
 func.func @unsafe(%x: tensor<32x64xf32>) -> (tensor<32x64xf32>, tensor<32x64xf32>, tensor<32x64xf32>, tensor<32x64xf32>) {
   %w = train.read @w : tensor<64x64xf32>
@@ -14,7 +14,7 @@ func.func @unsafe(%x: tensor<32x64xf32>) -> (tensor<32x64xf32>, tensor<32x64xf32
   // CHECK: train.add {{.*}}<"pin.range.small", 9.99{{.*}}E-13{{.*}}, f16, {{.*}}>{{.*}} -> tensor<32x64xf32>
   %2 = train.add %0, %epsilon : (tensor<32x64xf32>, tensor<f32>) -> tensor<32x64xf32>
   %m2 = train.matmul %2, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
-  // Integers are no smaller for being integers.
+  // Being an integer does not bound a value.
   %p = train.constant dense<70000> : tensor<1x64xi64> : tensor<1x64xi64>
   %f = train.cast %p {to = f32} : (tensor<1x64xi64>) -> tensor<1x64xf32>
   // CHECK: train.add {{.*}}<"pin.range", 7.000000e+04{{.*}}, f16, {{.*}}>{{.*}} -> tensor<32x64xf32>
@@ -55,8 +55,8 @@ train.state @w parameter : tensor<64x64xf32>
 
 // -----
 
-// A square and a reciprocal are f32 in f16, but where what they make is proven
-// to be neither too large nor too small.
+// In f16, a square and a reciprocal are f32 unless their results are proven to be
+// neither too large nor too small.
 // CHECK-LABEL: func.func @safe
 func.func @safe() -> (tensor<32x64xf32>, tensor<32x64xf32>, tensor<32x64xf32>) {
   %w = train.read @w : tensor<64x64xf32>
@@ -87,8 +87,8 @@ train.state @frozen constant : tensor<64x64xf32> = dense<2.0> : tensor<64x64xf32
 
 // -----
 
-// Shares of values lie where the values do, and a norm without weights within
-// the root of its extent: norms of rows bound what follows.
+// Weighted means are in the range of the values, and a norm without weights is bounded by
+// the root of its extent: norms of rows bound later values.
 // CHECK-LABEL: func.func @norms
 func.func @norms(%x: tensor<32x64xf32>) -> (tensor<32x64xf32>, tensor<32x64xf32>) {
   %one = train.constant dense<1.0> : tensor<64xf32> : tensor<64xf32>
@@ -107,8 +107,8 @@ train.state @frozen constant : tensor<64x64xf32> = dense<2.0> : tensor<64x64xf32
 
 // -----
 
-// A probability that f16 would make 0 has no logarithm, and nothing is divided by
-// it; a product takes it all the same.
+// A probability that underflows in f16 must not be the operand of a logarithm or a
+// divisor; a product may still read it.
 // CHECK-LABEL: func.func @poles
 func.func @poles(%x: tensor<32x64xf32>) -> (tensor<32x64xf32>, tensor<64x32xf32>, tensor<32x64xf32>, tensor<32x64xf32>, tensor<32x64xf32>) {
   %w = train.read @w : tensor<64x64xf32>

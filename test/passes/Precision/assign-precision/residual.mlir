@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s -split-input-file -mpc-assign-precision="residual=fp32 minimum-gain=0" -verify-diagnostics | FileCheck %s
 // RUN: mpc-opt %s -split-input-file -mpc-assign-precision="minimum-gain=0" | FileCheck %s --check-prefix=LOW
 
-// x + f(x) is f32 if the user says so, and other sums are not.
+// x + f(x) is f32 with --residual=fp32; other sums are not affected.
 // CHECK-LABEL: func.func @stream
 // LOW-LABEL: func.func @stream
 func.func @stream(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
@@ -12,7 +12,7 @@ func.func @stream(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64x
   %y = train.add %a, %f : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %g = train.matmul %y, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   %h = train.matmul %y, %w {transpose_rhs} : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
-  // Two products of one tensor are no stream.
+  // The sum of two products of one tensor is not a residual stream.
   // CHECK: train.add {{.*}} -> tensor<64x64xbf16>
   // LOW: train.add {{.*}} -> tensor<64x64xbf16>
   %z = train.add %g, %h : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
@@ -22,7 +22,7 @@ func.func @stream(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64x
 
 // -----
 
-// A sum with a scaled copy is no residual either.
+// A sum with a scaled copy is not a residual either.
 // expected-error @below {{option 'residual'=fp32: the model has no residual stream}}
 module {
   func.func @none(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {

@@ -1,9 +1,9 @@
 // RUN: mpc-opt %s --mpc-assign-precision="precision=bf16 minimum-gain=0" --split-input-file | FileCheck %s
 // RUN: mpc-opt %s --mpc-assign-precision="precision=fp16 minimum-gain=0" --mpc-elide-casts --mpc-use-working-copy --split-input-file | mpc-opt --mpc-verify-precision --split-input-file
 
-// Where converters of others make graphs that are wrong, or slow. Masks,
-// epsilons and squares: masks.mlir, formats.mlir;
-// sums of what was broadcast: gradients.mlir.
+// Cases in which other converters produce wrong or slow graphs. Masks, epsilons and
+// squares are in masks.mlir and formats.mlir;
+// sums of broadcast values are in gradients.mlir.
 
 // A weight that a product reads in 16 bit and a penalty in f32.
 // CHECK-LABEL: func.func @shared_weight
@@ -21,8 +21,8 @@ train.state @w parameter : tensor<64x64xf32>
 
 // -----
 
-// An output of the model that the model reads, too: rounded once, for all who
-// read it, and widened once.
+// An output of the model that the model also reads: rounded once, for all uses, and
+// widened once.
 // CHECK-LABEL: func.func @output_read
 func.func @output_read(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %v: tensor<64x64xf32>)
     -> (tensor<32x64xf32>, tensor<32x64xf32>, tensor<32x64xf32>) {
@@ -56,7 +56,7 @@ func.func @casts_of_the_model(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %i: 
 
 // -----
 
-// Tensors without elements cost nothing and are in nobody's way.
+// Tensors without elements cost nothing and cause no problems.
 // CHECK-LABEL: func.func @empty
 func.func @empty(%x: tensor<0x64xf32>, %w: tensor<64x64xf32>) -> tensor<0x64xf32> {
   // CHECK: train.matmul {{.*}} : (tensor<0x64xbf16>, tensor<64x64xbf16>)
@@ -69,7 +69,7 @@ func.func @empty(%x: tensor<0x64xf32>, %w: tensor<64x64xf32>) -> tensor<0x64xf32
 
 // -----
 
-// Weights of an interpolation are what a model calls sizes and scales.
+// Interpolation weights are computed from constants of the model, its sizes and scales.
 // CHECK-LABEL: func.func @resize
 func.func @resize(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>) -> tensor<32x64xf32> {
   %p = train.constant dense<3> : tensor<96x2xi64> : tensor<96x2xi64>
@@ -84,7 +84,7 @@ func.func @resize(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>) -> tensor<32x64x
 
 // -----
 
-// The key of a random mask is no float; what it masks stays 16-bit.
+// The key of a random mask is not a float; the masked value stays 16-bit.
 // CHECK-LABEL: func.func @dropout
 func.func @dropout(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %seed: tensor<i64>, %step: tensor<i64>) -> tensor<32x64xf32> {
   %0 = train.matmul %x, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
@@ -96,14 +96,14 @@ func.func @dropout(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %seed: tensor<i
 
 // -----
 
-// Limits of a clip that are computed: read as they are stored, not narrowed.
+// Computed limits of a clip are read in their stored type, not narrowed.
 // CHECK-LABEL: func.func @clip
 func.func @clip(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>, %most: tensor<f32>) -> tensor<32x64xf32> {
   %least = train.constant dense<-1.5> : tensor<f32> : tensor<f32>
   %0 = train.matmul %x, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
   // CHECK: train.maximum {{.*}} : (tensor<32x64xbf16>, tensor<f32>) -> tensor<32x64xbf16>
   %1 = train.maximum %0, %least : (tensor<32x64xf32>, tensor<f32>) -> tensor<32x64xf32>
-  // An input may be as large as it likes.
+  // An input is unbounded.
   // CHECK: train.minimum {{.*}} : (tensor<32x64xbf16>, tensor<f32>) -> tensor<32x64xf32>
   %2 = train.minimum %1, %most : (tensor<32x64xf32>, tensor<f32>) -> tensor<32x64xf32>
   %3 = train.matmul %2, %w : (tensor<32x64xf32>, tensor<64x64xf32>) -> tensor<32x64xf32>
@@ -128,7 +128,7 @@ train.state @m optimizer : tensor<2x1024xf32>
 
 // -----
 
-// A batch that is no multiple of what matrix units take.
+// A batch that is not a multiple of the tile of matrix units.
 // CHECK-LABEL: func.func @odd_batch
 func.func @odd_batch(%x: tensor<33x67xf32>, %dy: tensor<33x65xf32>) {
   // CHECK: train.matmul {{.*}} : (tensor<33x67xbf16>, tensor<33x65xbf16>) -> tensor<67x65xf32>
@@ -141,7 +141,7 @@ train.state @m optimizer : tensor<5x1024xf32>
 
 // -----
 
-// What was pinned is stored as it is read: cast up it would have been rounded.
+// A pinned value is stored as f32: with a cast up it would have been rounded.
 // CHECK-LABEL: func.func @pinned_is_not_rounded
 func.func @pinned_is_not_rounded(%x: tensor<32x64xf32>, %w: tensor<64x64xf32>) -> tensor<32x64xf32> {
   // CHECK: train.matmul {{.*}} -> tensor<32x64xbf16>

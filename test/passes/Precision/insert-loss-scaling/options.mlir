@@ -11,12 +11,12 @@
 // CHECK: train.state @loss_scale loss_scale : tensor<f32> = dense<1.024000e+03>
 // CHECK: amp.update_scale {{.*}} {backoff = 2.500000e-01 : f32, ceiling = 4.096000e+03 : f32, floor = 2.000000e+00 : f32, growth = 4.000000e+00 : f32, hysteresis = 3 : i32, interval = 7 : i32
 
-// A scale of 1 is one to adapt all the same.
+// A scale of 1 is still dynamic.
 // ONE: train.state @loss_scale loss_scale : tensor<f32> = dense<1.000000e+00>
 // ONE: amp.scale_loss
 // ONE: amp.unscale
 
-// Nothing is scaled; steps that are not finite change nothing as ever.
+// Nothing is scaled; steps that are not finite still change nothing.
 // OFF: module attributes {mpc.loss_scale_off, mpc.precision = "fp16"}
 // OFF: amp.all_finite
 // OFF: amp.select_if_finite

@@ -1,12 +1,12 @@
-// What an H100 gains by FP8 in a layer, with the transposes, the rounding and
-// the launches that FP8 costs it.
+// The gain of FP8 for a layer on an H100, including the cost of transposes, rounding and
+// launches.
 
 // DEFINE: %{extent} =
 // DEFINE: %{rows} =
 // DEFINE: %{check} =
 // DEFINE: %{run} = sed 's/EXTENT/%{extent}/g; s/ROWS/%{rows}/g' %s | mpc-opt -pass-pipeline='builtin.module(mpc-use-fp8{fp8-amax-history=4 on-gpu fp8-all-layers})' | FileCheck %s --check-prefix=%{check}
 
-// The width of GPT-2 small: the products save less than the rest takes.
+// The width of GPT-2 small: the products save less than the other ops cost.
 // REDEFINE: %{extent} = 768
 // REDEFINE: %{rows} = 32768
 // REDEFINE: %{check} = STAYS

@@ -1,6 +1,6 @@
 // RUN: mpc-opt %s -split-input-file -verify-diagnostics -mpc-verify-precision
 
-// What was rounded with a scale has to give it up again.
+// A scale with which a value was rounded must be removed again.
 module attributes {mpc.precision = "fp8"} {
   func.func @other_scale(%x: tensor<16x16xf32>, %s: tensor<f32>, %t: tensor<f32>) -> tensor<16x16xf32> {
     %q = amp.quantize %x by %s : tensor<16x16xf32> to tensor<16x16xf8E4M3FN>
@@ -84,7 +84,7 @@ module attributes {mpc.precision = "fp8"} {
 
 // -----
 
-// Nobody makes them.
+// No function computes them.
 module attributes {mpc.precision = "fp8"} {
   // expected-error @+2 {{state 'moments' must not be of 8 bit: only what is derived from weights is}}
   // expected-note @+1 {{expected mpc-hoist-weight-quantization to prevent this}}

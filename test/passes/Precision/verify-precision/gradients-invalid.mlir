@@ -1,7 +1,7 @@
 // RUN: mpc-opt %s --mpc-verify-precision --split-input-file --verify-diagnostics
 
-// The optimizer reads f32 in each of these, but what it reads was rounded on
-// the way from the product that sums the gradient.
+// The optimizer reads f32 in each of these, but the gradient was rounded after the
+// product that computes it.
 
 // A fused weight that is read in two slices.
 module attributes {mpc.precision = "bf16"} {
@@ -22,7 +22,7 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-// Weights that one product reads side by side.
+// Concatenated weights of one product.
 module attributes {mpc.precision = "bf16"} {
   train.state @m optimizer : tensor<1x1024xf32>
   func.func @slice(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>) {
@@ -56,7 +56,7 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-// A weight that is scaled; the user may not ask for it, either.
+// A weight that is scaled; not even the user may request it.
 module attributes {mpc.precision = "bf16"} {
   train.state @m optimizer : tensor<1x1024xf32>
   func.func @mul(%x: tensor<4x8xf32>, %y: tensor<4x8xf32>, %s: tensor<8x8xf32>) {
@@ -73,7 +73,7 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-// A product of weights: a product reads it rounded, the pack does not.
+// A product of weights: another product reads it rounded, but the pack must not.
 module attributes {mpc.precision = "bf16"} {
   train.state @a parameter : tensor<8x8xf32>
   train.state @a.bf16 working_copy {of = @a} : tensor<8x8xbf16>

@@ -60,7 +60,7 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-// What is pinned was never rounded, either.
+// A pinned value must not have been rounded before, either.
 module attributes {mpc.precision = "bf16"} {
   func.func @pinned_operand_cast(%x: tensor<4x8xf32>, %y: tensor<8x8xf32>) {
     %low = train.matmul %x, %y : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xbf16>

@@ -8,7 +8,7 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
 
 // -----
 
-// What was left out would be lost.
+// The rounding error would be lost.
 module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
   train.state @parameters parameter : tensor<1x1024xbf16>
   train.state @compensation compensation {of = @parameters} : tensor<1x1024xbf16>
@@ -26,7 +26,7 @@ module attributes {mpc.precision = "bf16", mpc.masters = "bf16-kahan"} {
 
 // -----
 
-// Rounded to nearest, small updates vanish.
+// With rounding to nearest, small updates vanish.
 module attributes {mpc.precision = "bf16", mpc.masters = "bf16-stochastic"} {
   train.state @parameters parameter : tensor<1x1024xbf16>
   func.func @step(%w: tensor<1x1024xf32>, %norm: tensor<f32>) attributes {train.entry = #train.entry<step>} {

@@ -11,7 +11,7 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-// Nor with fp16 where scaling is off.
+// Nor with fp16 if scaling is off.
 module attributes {mpc.precision = "fp16", mpc.loss_scale_off} {
   func.func @scaling_switched_off(%x: tensor<f32>) {
     // expected-error @+2 {{requires a scaled loss}}
@@ -35,7 +35,7 @@ module attributes {mpc.precision = "fp32"} {
 
 // -----
 
-// In a function that trains, everything is guarded.
+// In a function that trains, every write must be guarded.
 module attributes {mpc.precision = "bf16"} {
   train.state @parameters parameter : tensor<4xf32>
   train.state @mean statistic : tensor<4xf32>
@@ -53,7 +53,7 @@ module attributes {mpc.precision = "bf16"} {
 
 // -----
 
-// A commit by something else than the test is no guard.
+// A selection by another value than the test is not a guard.
 module attributes {mpc.precision = "fp16"} {
   train.state @parameters parameter : tensor<4xf32>
   func.func @wrong_guard(%x: tensor<4xf32>, %flag: tensor<i1>) {
@@ -68,7 +68,7 @@ module attributes {mpc.precision = "fp16"} {
 
 // -----
 
-// Between two updates the model stays what it is.
+// Between two updates the model must not change.
 module attributes {mpc.precision = "bf16"} {
   // expected-error @+2 {{statistic 'mean' must not change without the weights}}
   // expected-note @+1 {{expected mpc-defer-states to prevent this}}

@@ -1,4 +1,4 @@
-// What `mpc doctor --device` says, from tables that stand for libraries.
+// The GPU report of `mpc doctor`, with fake library tables.
 
 #include "tools/mpc/base/Gpu.h"
 
@@ -17,7 +17,7 @@ struct Gpu {
   int major, minor;
 };
 
-/// The GPUs of the fake driver, and the call of it that fails.
+/// The GPUs of the fake driver, and the driver call that fails.
 std::vector<Gpu> gpus;
 std::string failing;
 int version = 13010;
@@ -134,7 +134,7 @@ TEST_F(GpuReport, AllIsThere) {
   EXPECT_EQ(json["ready"], true);
 }
 
-/// A driver of CUDA 12 refuses what CUDA 13 compiled and does not start its
+/// A driver of CUDA 12 rejects machine code of CUDA 13 and does not start its
 /// libraries; it compiles PTX.
 TEST_F(GpuReport, AnOlderDriverIsComparedWithWhatItLoads) {
   version = 12040;
@@ -238,7 +238,7 @@ TEST_F(GpuReport, NothingIsThere) {
             "cannot load libcuda.so.1: no such file");
   EXPECT_EQ(json["libraries"]["NCCL"]["missing"],
             "cannot load libnccl.so.2: no such file");
-  // NCCL is for several GPUs; nobody is asked to install it.
+  // NCCL is for several GPUs; the report does not ask to install it.
   ASSERT_EQ(json["missing"].size(), 3u);
   EXPECT_EQ(json["missing"][0].get<std::string>().find(
                 "CUDA driver: install NVIDIA's driver"),

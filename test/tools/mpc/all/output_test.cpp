@@ -1,4 +1,5 @@
-// What is written lasts, and what is printed stays text.
+// Written files survive a power loss, and printed text has no control
+// characters.
 
 #include "test/runtime/package.h"
 #include "test/tools/sync_log.h"
@@ -25,7 +26,7 @@ TEST(Output, FoldersLastWithWhatIsInThem) {
             (std::vector<std::string>{"sync " + folder.path(),
                                       "sync " + (folder / "a"),
                                       "sync " + (folder / "a/b")}));
-  // What is there already needs nothing.
+  // Existing folders need no sync.
   test::syncLog().clear();
   tool::createFolders(folder / "a/b/run");
   EXPECT_TRUE(test::syncLog().empty());
@@ -46,7 +47,7 @@ TEST(Print, ShowsWhatATerminalWouldObey) {
   EXPECT_EQ(tool::printable("a\nb\r", /*lines=*/true), "a\nb\\x0d");
 }
 
-// Libraries name options; users of the command line know flags.
+// Libraries refer to options; users of the command line see flags.
 TEST(Output, SaysFlagsForOptions) {
   EXPECT_EQ(tool::withFlags("option 'lr'=3, 'option 'loss-scale' x"),
             "--lr=3, '--loss-scale x");

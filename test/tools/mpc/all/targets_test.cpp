@@ -1,4 +1,4 @@
-// Lists of targets, and what they can compute.
+// Lists of targets, and the precisions that they support.
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/options/Targets.h"
@@ -9,7 +9,7 @@ using namespace mpc::tool;
 
 namespace {
 
-/// What becomes of a list; "error: " and why if it is refused.
+/// The normalized list; "error: " and the reason if it is rejected.
 std::string read(std::string list) {
   std::string error = TargetList()(list);
   return error.empty() ? list : "error: " + error;

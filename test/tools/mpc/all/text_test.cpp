@@ -1,4 +1,4 @@
-// Numbers, suggestions and progress as people read them.
+// Formatting of numbers, suggestions and progress.
 
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/training/EpochLoss.h"
@@ -55,7 +55,7 @@ TEST(Text, Suggestions) {
   EXPECT_EQ(findNearest("ADAM", {"adamw", "adam"}), "adam");
   EXPECT_EQ(suggest("bf61", {"fp32", "bf16", "fp16"}),
             "; did you mean 'bf16'?");
-  // Equally near, but one has all of the word in front.
+  // Equally near, but the word is a prefix of one.
   EXPECT_EQ(findNearest("sm_9", {"sm_89", "sm_90"}), "sm_90");
   EXPECT_EQ(findNearest("sm_8", {"sm_89", "sm_80"}), "sm_89");
 }
@@ -94,11 +94,11 @@ TEST(Progress, BarFitsEveryWidth) {
   state.lossScale = 1024;
   for (unsigned columns = 1; columns < 200; ++columns)
     EXPECT_LE(formatProgressBar(state, columns, false).size(), columns);
-  // The title gives way first, then the accuracy.
+  // The title is dropped first, then the accuracy.
   std::string line = formatProgressBar(state, 120, false);
   EXPECT_EQ(line.find("mlp.mpc"), std::string::npos);
   EXPECT_NE(line.find("epoch 15/30"), std::string::npos);
-  // Loss and share stay to the end.
+  // Loss and percentage are never dropped.
   EXPECT_EQ(formatProgressBar(state, 26, false), " 50 %  train loss 0.0421");
 }
 
@@ -150,7 +150,7 @@ TEST(EpochLoss, IsTheMeanOfOneEpoch) {
   loss.add(2, 4, 10);
   EXPECT_EQ(loss.epoch(), 2u);
   EXPECT_EQ(loss.mean(), 1.75);
-  // A stop in between changes no bit.
+  // An interruption changes no bit.
   loss.add(2, 0.1, 3);
   EpochLoss other;
   other.restore(loss.toText());

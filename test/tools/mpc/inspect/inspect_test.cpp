@@ -1,4 +1,4 @@
-// What `mpc inspect` says of packages that no compiler here makes.
+// `mpc inspect` of packages that this compiler does not make.
 
 #include "test/runtime/package.h"
 #include "tools/mpc/Command.h"
@@ -45,7 +45,7 @@ TEST(Inspect, TellsTheImagesOfAGpu) {
   EXPECT_NE(json.find("\"cubin sm_90\""), std::string::npos) << json;
 }
 
-/// The message of the Failure that looking at the package ends in.
+/// The message of the Failure that inspecting the package throws.
 std::string failure(const std::string &path, const std::string &more = "") {
   CLI::App app;
   tool::Action action = tool::addInspect(app);
@@ -73,7 +73,7 @@ TEST(Inspect, LooksAtNothingThatIsNotVerified) {
   EXPECT_EQ(failure(newer),
             newer + ": package format 2 is newer than the 1 that this runtime "
                     "reads");
-  // What this machine cannot run is shown, but only if nothing else is wrong.
+  // A package that this machine cannot run is shown if nothing else is wrong.
   std::string foreign = writePackage(folder, [](program::ProgramT &p) {
     p.variants[0]->cpu_features = {"avx9000"};
   });
@@ -109,7 +109,7 @@ TEST(Inspect, NeedsNoSegments) {
             "the package has no PTX for 'sm_80'");
 }
 
-// A terminal would clear its screen, or show another line.
+// Unescaped, these names would clear the screen or overwrite a line.
 TEST(Inspect, ShowsNamesAndObeysNone) {
   test::Folder folder;
   std::string path = writePackage(folder, [](program::ProgramT &p) {
@@ -121,7 +121,7 @@ TEST(Inspect, ShowsNamesAndObeysNone) {
   EXPECT_NE(text.find("from m\\x1b[2J\\x0d\\xff by"), std::string::npos)
       << text;
   EXPECT_NE(text.find("w\\x0astates\\xc2\\x9b"), std::string::npos) << text;
-  // JSON has escapes of its own, but none for what is no text.
+  // JSON has its own escapes, but none for invalid UTF-8.
   EXPECT_NE(inspect(path, true).find("m\\u001b[2J\\r\xef\xbf\xbd"),
             std::string::npos);
 }

@@ -1,4 +1,4 @@
-// Weights of a checkpoint that are no numbers.
+// Finding weights of a checkpoint that are not finite.
 
 #include "test/runtime/package.h"
 #include "tools/mpc/training/CheckWeights.h"
@@ -15,7 +15,7 @@ using namespace mpc;
 
 namespace {
 
-/// Writes model.safetensors of two tensors into `folder`.
+/// Writes model.safetensors with two tensors to `folder`.
 void writeModel(const test::Folder &folder, const std::vector<float> &a,
                 const std::vector<double> &b) {
   size_t middle = a.size() * sizeof(float);

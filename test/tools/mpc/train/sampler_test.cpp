@@ -1,5 +1,5 @@
-// The order of samples: every sample once an epoch, the same order always, and
-// the same order after a stop.
+// The order of samples: every sample once per epoch, always in the same order,
+// also after an interruption.
 
 #include "tools/mpc/training/Sampler.h"
 
@@ -29,13 +29,14 @@ TEST(Permute, DependsOnSeedAndEpochAlone) {
   EXPECT_NE(permute(100, 7, 3), permute(100, 7 + (uint64_t(1) << 32), 3));
 }
 
-// Checkpoints of older versions must go on with the order they began with.
+// Training from checkpoints of older versions must continue in the same order.
 TEST(Permute, NeverChanges) {
   EXPECT_EQ(permute(8, 0, 0), (std::vector<uint64_t>{3, 7, 1, 2, 6, 4, 0, 5}));
 }
 
-// With 6 elements in 7200 epochs, each stands 1200 times in each place on
-// average, with a standard deviation of 32; 5 of those never happen by chance.
+// With 6 elements and 7200 epochs, each is 1200 times in each position on
+// average, with a standard deviation of 32; a deviation of 5 times that does
+// not occur by chance.
 TEST(Permute, IsUniform) {
   constexpr int size = 6, epochs = 7200;
   int counts[size][size] = {};
@@ -75,7 +76,7 @@ TEST(Sampler, KeepsFileOrderWithoutShuffling) {
 }
 
 TEST(Sampler, GoesOnFromAnyPosition) {
-  constexpr int batches = 25; // Seven epochs of three, and some.
+  constexpr int batches = 25; // Eight epochs of three, and one more.
   std::vector<std::vector<uint64_t>> whole;
   std::vector<Sampler::Position> positions;
   Sampler sampler(13, 4, 42, /*shuffle=*/true);

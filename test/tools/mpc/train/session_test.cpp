@@ -1,4 +1,4 @@
-// Sessions on devices that are not there.
+// Sessions on devices that do not exist.
 
 #include "kernels/cuda/driver/driver.h"
 #include "test/runtime/package.h"
@@ -11,7 +11,7 @@ using namespace mpc;
 
 namespace {
 
-/// The machine has no driver while this lives.
+/// While it exists, the machine has no driver.
 class WithoutDriver {
 public:
   WithoutDriver() {
@@ -20,7 +20,7 @@ public:
   ~WithoutDriver() { cuda::replace_driver(nullptr); }
 };
 
-/// A package for the CPU and, of the same program, for CUDA.
+/// A package of a program for the CPU and for CUDA.
 test::Bytes makePackage() {
   test::PackageOptions options;
   options.ptx = {"sm_80"};
@@ -46,7 +46,7 @@ TEST(Session, ADeviceThatIsNotThereIsExitStatus8) {
   }
 }
 
-/// A program that says it was compiled with these options.
+/// A program whose package records these compile options.
 tool::Program
 makeProgram(const test::Folder &folder, const char *name,
             const std::vector<std::pair<std::string, std::string>> &compiled) {
@@ -73,7 +73,7 @@ TEST(TrainedOptions, TellWhatDiffers) {
                                      {"weight-decay", "0.1"},
                                      {"precision", "bf16"}});
   tool::Session session(first, {});
-  // A checkpoint of before they were kept.
+  // An older checkpoint, which does not record options.
   EXPECT_FALSE(tool::compareOptions(session, first).known);
 
   tool::rememberOptions(session, first);
@@ -81,7 +81,7 @@ TEST(TrainedOptions, TellWhatDiffers) {
   EXPECT_TRUE(none.known);
   EXPECT_TRUE(none.milder.empty() && none.graver.empty() && !none.rate);
 
-  // What one of the two does not know is not compared.
+  // Options that one of the two does not record are not compared.
   tool::Program second = makeProgram(folder, "b.mpc",
                                      {{"loss", "l1"},
                                       {"optimizer", "adam"},

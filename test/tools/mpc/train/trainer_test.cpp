@@ -1,5 +1,5 @@
-// Training on a device that tells of a step one call later, beside the CPU,
-// which tells at once: nobody who looks from outside sees the difference.
+// Training on a device that reports a step one call later, compared with the
+// CPU, which reports it immediately: there is no visible difference.
 
 #include "test/runtime/cuda/kernels.h"
 #include "tools/mpc/training/Trainer.h"
@@ -30,7 +30,7 @@ npz::Array makeArray(const char *name, const char *dtype,
   return {name, dtype, std::move(shape), std::move(bytes)};
 }
 
-/// Eleven samples, one of which overflows in 16 bit.
+/// Writes eleven samples, one of which overflows in 16 bit.
 void writeData(const std::string &path, float special) {
   constexpr int64_t count = 11;
   std::vector<float> x;
@@ -76,7 +76,7 @@ protected:
     test::write_bytes(options.package, test::make_package(package));
   }
 
-  /// Makes the data one epoch of 100 batches, all alike.
+  /// Writes data for one epoch of 100 equal batches.
   void writeOneEpoch() {
     std::vector<float> x(4 * 400, 1);
     std::vector<int64_t> labels(400, 0);
@@ -84,8 +84,8 @@ protected:
                               makeArray("labels", "int64", {400}, labels)});
   }
 
-  /// Trains and returns what was printed on stdout, but for the last line of a
-  /// device, which goes to `deviceLine`.
+  /// Trains and returns the output on stdout, except for the last line about
+  /// the device, which goes to `deviceLine`.
   std::string train(const char *device) {
     options.session.device = device;
     options.session.threads = 1;
@@ -125,8 +125,8 @@ protected:
   std::string notes, deviceLine;
 };
 
-/// The log of a GPU ends with what computed the steps; that of a CPU needs no
-/// such line.
+/// The log of a GPU ends with the device that computed the steps; that of a CPU
+/// has no such line.
 TEST_F(TrainerTest, TheLogEndsWithTheDevice) {
   options.epochs = 2;
   train("cpu");
@@ -202,8 +202,8 @@ TEST_F(TrainerTest, WaitsForTheDeviceNoMoreOftenInALongRun) {
   EXPECT_EQ(few, many);
 }
 
-/// Only the last batch of an update may end the run or bring a checkpoint: it
-/// alone is waited for, the device is behind by one everywhere else.
+/// Only the last batch of an update may end the run or cause a checkpoint, so
+/// the trainer waits only for it; otherwise the device is one step behind.
 TEST_F(TrainerTest, WaitsForNoBatchInTheMiddleOfAnUpdate) {
   size_t computed = 0, waited = 0;
   fake.add_kernel("test_gradient", std::vector<size_t>(5, sizeof(void *)),
@@ -213,7 +213,7 @@ TEST_F(TrainerTest, WaitsForNoBatchInTheMiddleOfAnUpdate) {
                       std::memcpy(&operands[i], parameters[i], sizeof(void *));
                     test_gradient(operands, 0, 1);
                     ++computed;
-                    // The fake device computes when it is waited for.
+                    // The fake device computes when the host waits.
                     waited += fake.calls("cuEventRecord") ==
                               fake.calls("cuEventSynchronize");
                   });

@@ -1,4 +1,4 @@
-// Arrays of another type than an input has.
+// Arrays whose type differs from that of the input.
 
 #include "test/tools/mpc/train/data/arrays.h"
 #include "tools/mpc/base/Text.h"
@@ -52,7 +52,7 @@ TEST(Dataset, RefusesOtherTypes) {
   EXPECT_EQ(failure(arrays, {kLabels}),
             "d.npz: array 'labels' must be i64[N], but is float32[2]; convert "
             "it, for example with .astype('int64')");
-  // What rounding makes of large integers has to be meant.
+  // Large integers are not rounded implicitly.
   EXPECT_EQ(failure({makeArray<int64_t>("pairs", "int64", {1, 2},
                                         {1 << 24, (1 << 24) + 1})},
                     {kPairs}),
@@ -64,7 +64,7 @@ TEST(Dataset, RefusesOtherTypes) {
             std::string::npos);
 }
 
-/// What 'pairs' becomes of these values.
+/// The contents of 'pairs' after converting these values.
 template <typename T>
 std::vector<float> asFloats(const char *type, const std::vector<T> &values,
                             std::vector<std::string> &notes) {

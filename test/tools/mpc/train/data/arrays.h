@@ -1,4 +1,4 @@
-// Arrays and inputs that fit together, or do not.
+// Helpers for arrays and inputs that match or do not match.
 #ifndef MPC_TEST_TOOLS_MPC_TRAIN_DATA_ARRAYS_H
 #define MPC_TEST_TOOLS_MPC_TRAIN_DATA_ARRAYS_H
 
@@ -39,7 +39,7 @@ inline npz::Arrays threeSamples() {
           makeArray<int64_t>("labels", "int64", {3}, {5, 6, 7})};
 }
 
-/// What binding `arrays` to `inputs` throws; "" if nothing.
+/// The error of binding `arrays` to `inputs`; "" if there is none.
 inline std::string failure(npz::Arrays arrays, std::vector<Binding> inputs) {
   std::vector<std::string> notes;
   try {

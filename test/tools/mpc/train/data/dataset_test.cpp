@@ -155,7 +155,7 @@ TEST(Dataset, RefusesLabelsThatAllDoNotCount) {
 
 TEST(Dataset, ExplainsBatchesWithoutLabels) {
   std::vector<std::string> notes;
-  // Labels of four samples lie in the columns.
+  // The labels of four samples are in the columns.
   Dataset data("d.npz",
                {makeArray<int64_t>("labels", "int64", {2, 4},
                                    {-1, -1, 3, -1, -1, 0, -1, -1})},

@@ -1,4 +1,4 @@
-// Outputs of batches, put together.
+// Collecting the outputs of batches.
 
 #include "test/tools/mpc/train/data/arrays.h"
 #include "tools/mpc/base/Text.h"
@@ -64,7 +64,7 @@ TEST(Predictions, WidensBf16) {
 }
 
 TEST(Predictions, SayForWhatThereIsNoMemory) {
-  // More than a machine addresses, and more than a vector holds.
+  // More than a machine can address, and more than a vector can hold.
   for (int64_t extent : {int64_t(1) << 59, int64_t(1) << 61})
     try {
       Predictions({{"y", MPC_DTYPE_F32, {1, extent}, 0}}, 1, 1);
