@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Training while the machine is busy: time and CPU time of a step, alone and with busy loops.
 
-A busy loop per CPU (--loops) takes its share of every core; half of the speed is then
-what is left. Sides are programs that take the arguments of mpc-step-bench: that of this
-build, and for example `--side passive="env OMP_WAIT_POLICY=passive OTHER/mpc-step-bench"`.
-They take turns in every round. Medians; the ratio is to the first side.
+A busy loop per CPU (--loops) takes its share of every core, which leaves half of the
+speed. Sides are programs with the arguments of mpc-step-bench: that of this build,
+and for example `--side passive="env OMP_WAIT_POLICY=passive OTHER/mpc-step-bench"`.
+They take turns in every round. Prints medians, and ratios to the first side.
 """
 import argparse
 import os

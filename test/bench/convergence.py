@@ -3,13 +3,13 @@
 
 usage: convergence.py TEXT [--precisions fp32 bf16 fp16] [--json=FILE]
 
-Five small models are trained by mpc from scratch, each with several seeds: of the initial
-weights, of the order of samples and, where there is no file of it, of the data. TEXT is what the
-character model reads: tinyshakespeare.txt. Printed are mean and standard deviation over the seeds
-of loss and accuracy of data that was not trained on. A precision is worse if one of its means is
-so by more than twice the standard error of its difference from that of the first precision.
+mpc trains five small models from scratch, each with several seeds for the initial weights, the
+order of samples and, unless the data is from a file, the data. TEXT is the text for the character
+model: tinyshakespeare.txt. Prints mean and standard deviation over the seeds of loss and accuracy
+on data that was not used for training. A precision is worse if one of its means is worse than that
+of the first precision by more than twice the standard error of the difference.
 
-Needs torch and onnx. Runs on one thread; --json keeps what is done, and does not do it again.
+Needs torch and onnx. Runs on one thread; --json saves finished runs and skips them later.
 """
 import argparse
 import json

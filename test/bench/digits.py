@@ -2,7 +2,7 @@
 """Time of a training step of the digits models, compared with PyTorch.
 
 Needs `pip install torch==2.13.0` and the target mpc-benchmarks. Sides take turns
-in every round, each in a process of its own with the same threads; a round in
+in every round, each in a separate process with the same threads; a round in
 which the machine was slower than 95 % of its best does not count.
 """
 import argparse

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """Training steps on a GPU compared with PyTorch, on the same GPU in one run.
 
-Sides take turns in every round, each in a process of its own, with the machine's
-own ceilings before and after: a product of 8192 x 8192 random matrices in bf16
-and a copy of 8 GB. Medians, with the least and the most, and the ratio of each
+Sides take turns in every round, each in a separate process; the peak rates of the
+machine are measured before and after, with a product of 8192 x 8192 random matrices
+in bf16 and a copy of 8 GB. Prints medians, minimum and maximum, and ratios per
 round. Losses of the first steps are compared before anything is timed.
 
 Needs numpy, onnx and PyTorch with CUDA, the target mpc-gpu-bench, and either the
 compiler or packages that were made with --make-packages elsewhere.
 
---dry-run tries all of it on a CPU with small models: models are valid, PyTorch's
+--dry-run tests everything on a CPU with small models: models are valid, PyTorch's
 twins have the same losses as our CPU target, and the answers make a table.
 """
 import argparse

@@ -1,8 +1,8 @@
 """The workloads of gpu.py: ONNX files, one batch of data for each, and what a
 step must compute and move at least.
 
-Needs numpy and onnx. `tiny` makes every extent small, so that all of it can be
-tried out on a CPU.
+Needs numpy and onnx. `tiny` makes every extent small, so that everything can be
+tested on a CPU.
 """
 import dataclasses
 import math
@@ -157,9 +157,9 @@ def mlp_fp8(folder, tiny):
 
 
 def optimizer(folder, tiny):
-    """The update alone, of 125 million parameters in 106 tensors. Weight, both
-    moments and gradient are read in f32, all but the gradient are written, and
-    so is the 16-bit copy: 30 bytes a parameter."""
+    """The update alone, for 125 million parameters in 106 tensors. Weight, both
+    moments and gradient are read in f32; all except the gradient are written, and
+    so is the 16-bit copy: 30 bytes per parameter."""
     layers, width, batch = (3, 32, 16) if tiny else (53, 1536, 16)
     work = make_perceptron(
         folder,

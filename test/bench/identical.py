@@ -5,9 +5,9 @@ usage: identical.py OLD NEW [--only=REGEX] [--models=40] [--results=FILE]
 
 OLD and NEW are two mpc binaries. Models of test/goldens/families are compiled in
 all precisions with several sets of flags and trained for a few steps, by OLD and by
-NEW. Packages, losses, and all states of the checkpoint have to be the same. A
-package that differs is no failure if everything computed from it is the same:
-formats grow. The exit status is 1 if a loss, a state or an exit status differs.
+NEW. Packages, losses, and all states of the checkpoint should be the same. A
+different package is not a failure if everything computed from it is the same, because
+the format may change. The exit code is 1 if a loss, a state or an exit code differs.
 """
 import argparse
 import collections

@@ -230,7 +230,7 @@ const Source kSources[] = {
       })",
      kTwoTypes,
      {{3, 2048}, {300, 1024}, {2, 9999}, {1, 40000}}},
-    // Sums that are done in two steps, and more.
+    // Sums that are computed in two or more steps.
     {"LargeSums",
      R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>) -> (tensor<{M}xf32>, tensor<f32>, tensor<{N}xf32>) {
@@ -243,7 +243,7 @@ const Source kSources[] = {
      {{2048, 72}, {96, 3000}, {997, 130}, {70000, 2}},
      -0.01,
      0.01},
-    // Squares of a transpose that are whole and that are not.
+    // Complete and incomplete square tiles of a transpose.
     {"LargeTransposes",
      R"(
       func.func @f(%x: tensor<3x{N}x{M}x{T}>, %y: tensor<3x{M}x{N}x{T}>) -> (tensor<3x{M}x{N}x{T}>, tensor<{M}x3x{N}x{T}>) {

@@ -2,10 +2,10 @@
 """Compares weights of a checkpoint with masters/masters.json (makers/make_masters.py).
 
 compare_masters.py golden MASTERS OPTIMIZER CHECKPOINT MOST
-    At most MOST of 256 weights have other bits than PyTorch's; those differ by
-    no more than a step in the last digit that is kept.
+    At most MOST of 256 weights differ from PyTorch's, by at most one unit in the
+    last place that is kept.
 compare_masters.py steady FP32 KAHAN STOCHASTIC
-    Where rounding to nearest would stand still, both follow f32.
+    Where rounding to nearest would change nothing, both follow f32.
 """
 import json
 import pathlib

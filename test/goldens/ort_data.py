@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes what mpc takes of the data of test/models/ort: the batches from number AFTER on,
-and the first, by which ONNX Runtime evaluated. Labels that it takes as one list get a row
-for each sample.
+"""Writes data of test/models/ort for mpc: the batches from number AFTER on, and the first
+one, which ONNX Runtime used for evaluation. Labels that ONNX Runtime takes as one list get
+a row for each sample.
 
 ort_data.py FOLDER BATCHES.npz FIRST.npz [AFTER]
 """

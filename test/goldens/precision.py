@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Trains the models of precision/ in three precisions and compares.
 
-precision.py MPC DIGITS FOLDER: FOLDER is for what it writes. Gradients come from one step
-of SGD with a rate of 1, from the weights in the file: what two precisions differ by after
-it is what their gradients differ by.
+precision.py MPC DIGITS FOLDER: FOLDER is for output files. Gradients are computed from one
+step of SGD with learning rate 1 from the weights in the file: the difference between two
+precisions after it is the difference of their gradients.
 """
 import json
 import math

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes goldens/goldens.txt: what PyTorch gives, in f64, for the kernels' reference.
+"""Writes goldens/goldens.txt: results of PyTorch in f64, for the reference kernels.
 
 Needs torch 2.13.0; any later one should do.
 Inputs are not stored: both sides compute them from the operand's number.

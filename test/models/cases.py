@@ -1,8 +1,8 @@
 """The rows of make_models.py.
 
 A body is in ONNX's textual syntax. Its first tensor is the model's input times a
-parameter, so that a gradient flows through every op; the others are parameters, all
-positive where a + stands. The function is the same in PyTorch, for the training.
+parameter, so that a gradient flows through every op; the others are parameters, with
+only positive values if marked with +. The function is the same in PyTorch, for training.
 """
 # Each module adds its rows, in this order.
 import cases_of_elements

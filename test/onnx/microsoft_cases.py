@@ -1,7 +1,7 @@
 """Rows of microsoft_ops.py: small nodes, also where numbers are large or shapes awkward.
 
-A row's golden is what ONNX Runtime gives, or a formula in f64 where it has no kernel for CPUs or
-is itself inexact.
+The golden of a row is the result of ONNX Runtime, or of a formula in f64 if ONNX Runtime has no
+CPU kernel or is itself inexact.
 """
 import dataclasses
 import typing

@@ -4,17 +4,17 @@ usage: deep_nets.py MPC [--only=REGEX] [--batch=2,8] [--batches=4] [--smooth] [-
 
 Each net is trained for one step from the same weights on each of several
 batches, by mpc in fp32, by PyTorch in f32, and by PyTorch in f64, which is the
-reference. An error is a distance from it in the L2 norm, relative; over the
-batches the root of the mean square counts. The columns: error of the loss,
-error of the gradient as one vector, and of the norm of it, each with mpc's
-divided by PyTorch's in brackets; then the middle and the worst ratio of single
-tensors; last, the same ratio of the gradient for PyTorch without oneDNN, which
-shows what another order of sums does.
+reference. An error is the relative distance from it in the L2 norm; over the
+batches, the root mean square. The columns are: the error of the loss, of the
+gradient as one vector, and of its norm, each with the ratio of mpc's error to
+PyTorch's in brackets; the median and the worst ratio of single tensors; and the
+same ratio of the gradient for PyTorch without oneDNN, which shows the effect of
+another order of summation.
 
---smooth puts Softplus in the place of ReLU and means in that of maxima. Where
-a ReLU's input is within rounding of zero, errors depend on luck: in a smooth
-net they do not. Nets that are not written out here are timm's (pip install
-timm onnxscript; no torchvision is needed).
+--smooth replaces ReLU by Softplus and maxima by means. If the input of a ReLU is
+within a rounding error of zero, errors depend on chance; in a smooth net they do
+not. Nets that are not defined here are from timm (pip install timm onnxscript; no
+torchvision is needed).
 """
 import argparse
 import importlib.abc

@@ -4,21 +4,21 @@ usage: deep_sweep.py MPC [--count=2000] [--seed=0] [--jobs=1] [--compare] [--res
        deep_sweep.py MPC --only=FAMILY/SEED/SIZE/PRECISION [--reduce] [--keep=FOLDER]
 
 The same graph runs in PyTorch in f64, which is the reference, and in f32 (or in
-bf16 or fp16 by autocast). An error is a distance from the reference, of the
-loss and of the gradient of each weight. mpc's may be four times PyTorch's
-("holds"). Where it is more, the graph runs 16 times in f64 with every result
-moved by up to half an ulp, and the worst of these errors may take the place of
-PyTorch's ("rounding"). Behind a ReLU whose input is a rounding error away from
-zero any error may happen: the graph runs again with results moved by four times
-as much, and mpc's error may be 1.5 times the worst of these ("kink"). A step
-in fp16 may be skipped where f64 has a gradient that fp16 has not ("overflow").
-PyTorch has no fp8 to compare with: there it is always such runs. With --compare, `mpc
-compare --against=fp64` has to hold as well ("compare" where that alone fails).
+bf16 or fp16 with autocast). An error is the distance from the reference, of the
+loss and of the gradient of each weight. mpc's error may be four times PyTorch's
+("holds"). If it is larger, the graph runs 16 times in f64 with every result
+perturbed by up to half an ulp, and the worst of these errors may replace
+PyTorch's ("rounding"). After a ReLU whose input is a rounding error away from
+zero any error may occur: the graph runs again with four times the perturbation,
+and mpc's error may be 1.5 times the worst of these ("kink"). A step in fp16 may
+be skipped if f64 has a gradient that overflows fp16 ("overflow"). PyTorch has no
+fp8, so for fp8 the comparison is always with perturbed runs. With --compare, `mpc
+compare --against=fp64` must also pass ("compare" if only that fails).
 
 The results of each graph go to a file (default: deep-sweep.jsonl), and a run
 that is started again resumes. --junit also writes them as tests.
---only runs one graph, --keep keeps its files, --reduce looks for the smallest
-size that fails: graphs of one seed begin alike.
+--only runs one graph, --keep keeps its files, --reduce finds the smallest size
+that fails: graphs of the same seed have the same beginning.
 """
 import argparse
 import concurrent.futures
@@ -164,13 +164,13 @@ def perturbed(graph, reference, precision, samples, found=None, factor=1.0, shar
 
 
 def ratios(errors, yardstick, reference, ulp):
-    """Of the loss, of all gradients as one vector, and the worst of a tensor.
+    """The ratios of the loss, of all gradients as one vector, and the worst of a tensor.
 
-    A tensor of few numbers may be exact in the yardstick by chance. So what is
-    usual for a tensor of the graph counts if that is more, and a rounding error
-    of the gradient as a whole. Of gradients that are zero but for rounding, as
-    those of biases before a norm, no share says anything: an ulp of the whole
-    gradient is none.
+    A small tensor may be exact in the compared run by chance. The divisor is therefore
+    at least the usual error of tensors in the graph, and a rounding error of the whole
+    gradient. For gradients that are only rounding errors, such as those of biases before
+    a norm, relative errors are meaningless, but an ulp of the whole gradient is no
+    error.
     """
     norms = {name: gradient.norm().item() for name, gradient in reference[1].items()}
     usual = statistics.median([yardstick.tensors[name] / norm if norm else 0.0

@@ -195,10 +195,10 @@ def tensor(source, dtype):
 
 
 class Rounding(torch.autograd.Function):
-    """Moves each number by up to a share of itself, and its gradient too.
+    """Perturbs each number by up to a fraction of itself, and also its gradient.
 
-    This is what rounding the results of all ops does, as Monte Carlo
-    arithmetic draws it.
+    This simulates rounding the results of all ops, as in Monte Carlo
+    arithmetic.
     """
 
     @staticmethod
@@ -224,10 +224,10 @@ def run_autocast(graph, dtype):
 
 
 def run(graph, dtype, unit=0.0, seed=0, product_unit=0.0):
-    """The loss, and {weight: gradient}; of f64 whose ops round by `unit`.
+    """The loss, and {weight: gradient}; in f64 with ops that round by `unit`.
 
-    What products read rounds by `product_unit`, and the gradients that they
-    read by twice as much: E5M2 has a bit less than E4M3.
+    Operands of products round by `product_unit`, and gradients that they read by
+    twice as much: E5M2 has one bit less than E4M3.
     """
     generator = torch.Generator().manual_seed(seed)
 

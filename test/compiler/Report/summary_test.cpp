@@ -160,7 +160,8 @@ TEST(ReportSummary, EstimatesTimes) {
       "100.0 % in f32, 0.0 % in bf16 (estimated from the rates of an abacus)");
 }
 
-// Without rates, or without what they would be applied to, nothing is guessed.
+// Without rates, or without the numbers that they apply to, nothing is
+// estimated.
 TEST(ReportSummary, GuessesNoTimes) {
   for (const char *part : {"\"bytes\": 3000, \"bytes_16bit\": 1000",
                            "\"bytes_per_ns\"", "\"8bit\""}) {

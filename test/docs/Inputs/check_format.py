@@ -1,7 +1,7 @@
-"""check_format.py SCHEMA PAGE: the page names every table, field and value of the schema.
+"""check_format.py SCHEMA PAGE: checks that the page names every table, field and value of the schema.
 
-A field must stand in a table of the page behind the first mention of its table, a value
-beside its number.
+A field must be in a table of the page after the first mention of its schema table, a value
+next to its number.
 """
 import pathlib
 import re

@@ -1,4 +1,4 @@
-"""check_report.py REPO_ROOT REPORT...: reports are as docs/format/report.schema.json says.
+"""check_report.py REPO_ROOT REPORT...: checks reports against docs/format/report.schema.json.
 
 Prints one line per fault. The schema must name the rows of the tables that it refers to.
 """

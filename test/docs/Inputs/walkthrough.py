@@ -1,7 +1,7 @@
-"""walkthrough.py MPC [--update] [--page=FILE]: excerpts of IR in docs/walkthrough.md are what MPC writes today.
+"""walkthrough.py MPC [--update] [--page=FILE]: checks excerpts of IR in docs/walkthrough.md against the output of MPC.
 
-The page has the model, whose numbers `{...}` are made up here, and the command that
-compiles it. Above each excerpt stands what it is of:
+The page has the model, whose numbers `{...}` are filled in here, and the command that
+compiles it. A comment above each excerpt says where it is from:
 
     <!-- ir: 3-precision @step "first text" "last text" -->
 

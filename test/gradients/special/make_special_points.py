@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes goldens/special_points.json: gradients where functions have kinks, ties, zeros and infinities.
 
-A row is some nodes that make `z` of inputs, and what PyTorch computes the same by. The golden is the
-gradient of sum(z * weights) with respect to every input, in f64.
+A row has nodes that compute `z` from inputs, and a PyTorch function that computes the same. The golden is
+the gradient of sum(z * weights) with respect to every input, in f64.
 
 Needs numpy and torch. The result is in the repository.
 """

@@ -57,7 +57,7 @@ uint64_t next_step(const SessionPtr& session) {
   }
 }
 
-// A run that nobody interrupts.
+// A run that is not interrupted.
 class Uninterrupted {
  public:
   explicit Uninterrupted(const ProgramPtr& program)

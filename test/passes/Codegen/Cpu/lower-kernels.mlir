@@ -4,8 +4,8 @@
 // RUN: mpc-opt %s --mpc-lower-kernels=libm --split-input-file | FileCheck %s --check-prefix=LIBM
 
 
-// exp on f32 vectors is a polynomial: no call. With libm it is what LLVM calls
-// expf for.
+// exp on f32 vectors is a polynomial without a call. With libm it is an intrinsic for
+// which LLVM calls expf.
 // LIBM-LABEL: llvm.func @exp_f32
 // LIBM:         llvm.intr.exp
 // CHECK-LABEL: llvm.func @exp_f32
@@ -22,7 +22,7 @@ func.func @exp_f32(%p: !llvm.ptr) attributes {mpc.kernel} {
 
 // -----
 
-// So is exp2; AVX-512 has instructions for its parts, for whole vectors.
+// The same holds for exp2; AVX-512 has instructions for its parts, for whole vectors.
 // CHECK-LABEL:  llvm.func @exp2_f32
 // PLAIN-NOT:      call
 // AVX512:         llvm.call_intrinsic "llvm.x86.avx512.mask.reduce.ps.512"
@@ -57,7 +57,7 @@ func.func @erf_f32(%p: !llvm.ptr) attributes {mpc.kernel} {
 
 // -----
 
-// The factor of gelu is one quotient: no erf, no halves of it.
+// The factor of gelu is a single quotient, without a separate erf.
 // CHECK-LABEL:   llvm.func @normal_cdf
 // CHECK-NOT:       5.000000e-01
 // CHECK:           %[[HALF:.*]] = llvm.mlir.constant(dense<5.000000e-01>
@@ -79,7 +79,7 @@ func.func @normal_cdf(%p: !llvm.ptr) attributes {mpc.kernel} {
 
 // -----
 
-// On f64, which only gradient checks use, it is libm, lane by lane.
+// In f64, which only gradient checks use, functions call libm lane by lane.
 // CHECK-LABEL: llvm.func @erf_f64
 // CHECK-COUNT-2: llvm.call @erf(%{{.*}}) : (f64) -> f64
 func.func @erf_f64(%p: !llvm.ptr) attributes {mpc.kernel} {
@@ -91,7 +91,7 @@ func.func @erf_f64(%p: !llvm.ptr) attributes {mpc.kernel} {
 
 // -----
 
-// Loops become branches; the attribute that marks kernels stays.
+// Loops become branches; the attribute that marks kernels is kept.
 // CHECK-LABEL: llvm.func @loop
 // CHECK-SAME:    attributes {mpc.kernel}
 // CHECK:         llvm.cond_br
@@ -107,7 +107,7 @@ func.func @loop(%p: !llvm.ptr, %begin: i64, %end: i64) attributes {mpc.kernel} {
 
 // -----
 
-// States and entries are none of its business.
+// The pass does not change states and entry points.
 // CHECK:       train.state @w parameter : tensor<4xf32>
 // CHECK:       exec.entry @e
 // CHECK:         exec.call "zero"
@@ -118,8 +118,8 @@ exec.entry @e inputs = [] outputs = [] {
 
 // -----
 
-// Only AVX512_BF16 has instructions that round to bf16, and only with it does
-// LLVM know vectors of bf16: elsewhere they are integers.
+// Only AVX512_BF16 has instructions that round to bf16, and only with it does LLVM
+// support vectors of bf16: elsewhere they are integers.
 // CHECK-LABEL: llvm.func @round_bf16
 // PLAIN-NOT:     bf16
 // AVX512-NOT:    bf16
@@ -141,7 +141,7 @@ func.func @round_bf16(%p: !llvm.ptr) attributes {mpc.kernel} {
 
 // -----
 
-// Whatever only moves them, too. 1.5 is 0x3fc0, 16320.
+// The same for ops that only move them. 1.5 is 0x3fc0, 16320.
 // CHECK-LABEL: llvm.func @move_bf16
 // PLAIN-NOT:     bf16
 // AVX512-NOT:    bf16

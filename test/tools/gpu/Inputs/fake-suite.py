@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Imitates a GoogleTest program, some of whose tests end the process.
 
-What a test does is in its name: it passes, is skipped, fails, crashes, hangs with a
-child that hangs too, prints bytes that are no text, or ends the program behind it.
+The name of a test says what it does: it passes, is skipped, fails, crashes, hangs with a
+child that also hangs, prints bytes that are not text, or ends the program after it.
 The program may also hang between tests: FAKE_TESTS lists others than those below.
 """
 import os

@@ -1,4 +1,4 @@
-"""any_name.py MPC: initializers may be called as mpc calls its own states, functions and kernels.
+"""any_name.py MPC: checks that initializers may have the names of mpc's own states, functions and kernels.
 
 For every set of options that adds states, a model has an initializer for each name that then occurs, some trained and some
 frozen. It is compiled, trained, resumed and exported, and has the losses and weights of a model whose initializers have

@@ -1,4 +1,4 @@
-"""Goes on from each dump of a compilation and compares the results.
+"""Continues from each dump of a compilation and compares the results.
 
 usage: continue_dumps.py MPC_OPT FOLDER STAGE...   STAGE: an argument of mpc-opt
 """

@@ -1,4 +1,4 @@
-"""Parses the pipeline that a stage prints and compares what it prints then.
+"""Parses the pipeline that a stage prints, prints it again and compares.
 
 usage: pipeline_text.py MPC_OPT STAGE
 """

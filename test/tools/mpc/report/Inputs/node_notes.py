@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the metadata_props of an ONNX file: "NODE KEY=VALUE", of the model "- KEY=VALUE".
 
-Reads protobuf itself: not every version of the onnx package knows the field at nodes.
+Parses protobuf itself, because not every version of the onnx package has the field in nodes.
 """
 import sys
 

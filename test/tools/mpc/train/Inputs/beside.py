@@ -1,8 +1,8 @@
 """usage: beside.py COMMAND... - fails if the command burns more than three times
 its CPU time when a busy process runs on every CPU beside it.
 
-Time by the clock says little where tests share a machine; CPU time does: threads
-that wait in a loop for one that another process keeps from running burn a time
+Wall-clock time says little if tests share a machine, but CPU time does: threads that
+spin while waiting for a thread that another process keeps from running burn a time
 slice for each of its turns.
 """
 import os

@@ -1,7 +1,7 @@
 """fp8_batches.py FROM.npz TO.npz KIND...: batches of 32 samples for models of FP8.
 
-A batch is the next of FROM ("data"), that but for one infinity ("infinite"), or
-zeros throughout ("zero").
+A batch is the next one of FROM ("data"), the same with one infinity ("infinite"), or
+all zeros ("zero").
 """
 import pathlib
 import struct

@@ -1,7 +1,7 @@
-"""Reductions of 10^6 elements and more, by `mpc predict`, against sums in f64.
+"""Reductions of 10^6 elements and more with `mpc predict`, compared with sums in f64.
 
-The elements repeat a pattern of 1024 numbers, which a model expands: so the
-true sums are known and no file is large. `tools/test.sh --long` goes to 10^9.
+The elements repeat a pattern of 1024 numbers, which a model expands, so the true
+sums are known and no file is large. `tools/test.sh --long` goes up to 10^9.
 """
 import math
 import os

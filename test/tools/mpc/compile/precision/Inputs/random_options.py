@@ -1,7 +1,7 @@
 """random_options.py MPC FOLDER COUNT: compiles models of FOLDER with random precision options.
 
-Each time some types of nodes are kept in fp32 and some put in 16 bit; what cannot be
-compiled in any way is passed over. What fails otherwise is the compiler's fault: the
+Each time some types of nodes are kept in fp32 and some are put in 16 bit; models that
+cannot be compiled at all are skipped. Any other failure is a compiler bug, because the
 assignment and the verifier read the same rules.
 """
 import pathlib

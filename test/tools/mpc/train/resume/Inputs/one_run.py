@@ -1,5 +1,5 @@
 """one_run.py FOLDER COMMAND...: COMMAND trains for ever with checkpoints in
-FOLDER. Starts it three times at once: all but one must end with exit status 4
+FOLDER. Starts it three times at once: all except one must end with exit code 4
 and name the one that runs. After kill -9 of that one the folder is free."""
 import os
 import subprocess

@@ -1,6 +1,6 @@
 """stop_twice.py COMMAND...: presses Ctrl-C twice during a step of COMMAND, the
 second time when the first has been noticed. COMMAND must end at once, by the
-signal. A step that ends in between is bad luck and tried again."""
+signal. If a step ends in between, the test is repeated."""
 import signal
 import subprocess
 import sys
