@@ -130,6 +130,9 @@ bool is_number(const schema::State& state, schema::DType dtype) {
          (dtype == schema::DType::None ? is_float : state.dtype() == dtype);
 }
 
+constexpr char kUnknownRole[] =
+    "its role is unknown; a newer mpc may have written the package";
+
 mpc_status_t damaged_role(const std::string& where, const char* what) {
   return mpc_status_make(MPC_DAMAGED, "the package is inconsistent: %s: %s",
                          where.c_str(), what);
@@ -146,8 +149,7 @@ mpc_status_t check_role(const schema::Program& root,
                         const schema::State& state) {
   const std::string where = "state '" + state.name()->str() + "'";
   const auto& list = *root.states();
-  if (state.role() > StateRole::MAX)
-    return damaged_role(where, "its role is unknown");
+  if (state.role() > StateRole::MAX) return damaged_role(where, kUnknownRole);
   if (state.role() != StateRole::None && kind_of(state.role()) != state.kind())
     return damaged_role(where, "its role does not match its kind");
   if (state.of() < -1 ||
@@ -194,8 +196,7 @@ mpc_status_t check_entry_roles(const schema::Variant& variant) {
   for (uint32_t i = 0; i < entries.size(); ++i) {
     const schema::Entry& entry = *entries.Get(i);
     const std::string where = "entry '" + entry.name()->str() + "'";
-    if (entry.role() > EntryRole::MAX)
-      return damaged_role(where, "its role is unknown");
+    if (entry.role() > EntryRole::MAX) return damaged_role(where, kUnknownRole);
     const EntryRole role = role_of(entry);
     if (role != EntryRole::None &&
         find_entry(variant, role) != static_cast<int>(i))

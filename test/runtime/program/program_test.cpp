@@ -170,6 +170,30 @@ TEST(Program, NamesTheMissingCpuFeature) {
             std::string::npos);
 }
 
+TEST(Program, SkipsSegmentsOfOtherForms) {
+  auto become = [](program::SegmentT& segment, const char* form) {
+    segment.kind = program::SegmentKind::Other;
+    segment.target = "other device";
+    segment.form = form;
+  };
+  EXPECT_EQ(
+      load_edited([&](ProgramT& p) { become(*p.segments[1], "spirv"); }).code,
+      MPC_OK);
+  EXPECT_EQ(load_edited([&](ProgramT& p) { become(*p.segments[1], ""); }).code,
+            MPC_OK);
+  // The code of the CPU is missing now.
+  EXPECT_EQ(
+      load_edited([&](ProgramT& p) { become(*p.segments[2], "spirv"); }).code,
+      MPC_INCOMPATIBLE);
+  Outcome twice = load_edited([&](ProgramT& p) {
+    become(*p.segments[1], "spirv");
+    become(*p.segments[2], "spirv");
+  });
+  EXPECT_EQ(twice.code, MPC_DAMAGED);
+  EXPECT_NE(twice.message.find("there is another of its kind"),
+            std::string::npos);
+}
+
 // Entries: step, evaluate, predict, count, derive, show. States end with
 // "derived", "runs", "one".
 TEST(Program, DerivesAllOfAStateFromStates) {

@@ -32,6 +32,21 @@ Package::Package(const std::string &path) {
     throw Failure(Damaged, path + ": " + whyNot);
 }
 
+std::string_view Package::report(std::string_view device) const {
+  const program::Segment *first = nullptr;
+  if (root().segments())
+    for (const program::Segment *segment : *root().segments()) {
+      if (segment->kind() != program::SegmentKind::Report)
+        continue;
+      bool isShared = !segment->target() || segment->target()->size() == 0;
+      if (isShared || segment->target()->string_view() == device)
+        return contentOf(*segment);
+      if (!first)
+        first = segment;
+    }
+  return first ? contentOf(*first) : "";
+}
+
 void mpc::tool::refusePackage(const std::string &path) {
   if (isPackage(path))
     throw Failure(Usage,

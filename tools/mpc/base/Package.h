@@ -29,6 +29,11 @@ public:
     return bytes.substr(segment.offset(), segment.size());
   }
 
+  /// The precision report of a device, as JSON: its own or the one that all
+  /// devices share. If the package has neither, returns the first report, or
+  /// "".
+  std::string_view report(std::string_view device) const;
+
   /// Why this machine cannot run the package; "" if it can.
   const std::string &obstacle() const { return whyNot; }
 

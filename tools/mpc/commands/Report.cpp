@@ -3,6 +3,7 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/CompilerFiles.h"
 #include "tools/mpc/base/Output.h"
+#include "tools/mpc/base/Package.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/base/Text.h"
@@ -76,15 +77,8 @@ static std::string findReport(const std::string &path,
                               const ReportCommand &options) {
   if (isJson(path))
     return readReport(path);
-  if (std::filesystem::path(path).extension() == ".mpc") {
-    Program program(path);
-    size_t size = 0;
-    const char *report =
-        mpc_program_device_report(program.get(), options.device.c_str(), &size);
-    if (!report)
-      report = mpc_program_report(program.get(), &size);
-    return std::string(report, size);
-  }
+  if (std::filesystem::path(path).extension() == ".mpc")
+    return std::string(Package(path).report(options.device));
   mpc::CompileResult result = mpc::compile(options.arguments.toOptions(path));
   printMessages(result);
   if (failed(result.failure))
