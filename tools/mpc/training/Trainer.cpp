@@ -65,10 +65,25 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
   if (options.lossScale)
     session.writeScalar(program.stateOf(MPC_STATE_LOSS_SCALE),
                         *options.lossScale);
+  lastStep = step + updatesLeft();
   setTotalSteps();
   // Read it only once, because reading a state waits for the device.
   if (!isScheduled)
     currentRate = readRate();
+  noteKeptRate();
+}
+
+/// Notes a learning rate that the checkpoint has from an earlier --lr.
+void Trainer::noteKeptRate() const {
+  double compiled = std::strtod(program.option("lr").c_str(), nullptr);
+  if (firstStep == 0 || options.learningRate || !currentRate ||
+      program.learningRates().size() != 1 ||
+      static_cast<float>(*currentRate) == static_cast<float>(compiled))
+    return;
+  note(
+      format("the learning rate is %g, as in the checkpoint (package: %g); use "
+             "--lr to change it",
+             *currentRate, compiled));
 }
 
 /// Sets all learning rates, if there are several.
@@ -169,13 +184,22 @@ void Trainer::setTotalSteps() {
 //===----------------------------------------------------------------------===//
 
 uint64_t Trainer::totalSteps() const {
-  if (options.steps)
-    return *options.steps;
+  return options.steps.value_or(lastStep);
+}
+
+/// The number of updates from the sampler's position to the end of the last
+/// epoch. No batches of an update may have been taken yet.
+uint64_t Trainer::updatesLeft() const {
   uint64_t epochs = options.epochs.value_or(1),
            batches = sampler.batchesPerEpoch(), each = program.microBatches();
-  // If incomplete updates are supported, the last update ends with its epoch.
-  return program.weighsUpdates() ? epochs * ((batches + each - 1) / each)
-                                 : epochs * batches / each;
+  auto [epoch, batch] = sampler.position();
+  if (epoch >= epochs)
+    return 0;
+  if (!program.weighsUpdates())
+    return ((epochs - epoch) * batches - batch) / each;
+  // Incomplete updates are supported: the last update ends with its epoch.
+  auto updates = [&](uint64_t count) { return (count + each - 1) / each; };
+  return updates(batches - batch) + (epochs - epoch - 1) * updates(batches);
 }
 
 bool Trainer::isDone() const {
@@ -319,6 +343,7 @@ void Trainer::rollBack() {
   queued.clear();
   stepSamples.clear();
   step = readCount(session, kStep);
+  lastStep = step + updatesLeft();
   std::fprintf(stderr,
                "mpc: note: continuing after step %llu from '%s', with the "
                "batches after that one\n",

@@ -90,6 +90,7 @@ private:
   void setRate(double rate);
   void setTotalSteps();
   std::optional<double> readRate() const;
+  void noteKeptRate() const;
   void takeOptions(const std::string &misfit);
   void restorePosition();
   void noteOtherData() const;
@@ -114,6 +115,7 @@ private:
   bool isCheckpointDue(bool epochEnds) const;
   bool isDone() const;
   uint64_t totalSteps() const;
+  uint64_t updatesLeft() const;
   uint64_t currentEpoch() const;
   ProgressState progressState() const;
   ProgressState epochState() const;
@@ -142,6 +144,7 @@ private:
 
   uint64_t step = 0;      ///< Since the beginning, including skipped steps.
   uint64_t firstStep = 0; ///< First step of this run.
+  uint64_t lastStep = 0;  ///< After the last epoch, as far as is known.
   uint64_t skipped = 0;   ///< Skipped steps in this run.
   uint64_t leftOut = 0;   ///< Steps skipped by --on-nan, not for an overflow.
   unsigned faultsInARow = 0, rollbacks = 0;
