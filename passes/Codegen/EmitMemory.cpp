@@ -1,5 +1,6 @@
 //===- EmitMemory.cpp - Loads and stores of a kernel ----------------------===//
 
+#include "compiler/Dialect/Amp/IR/Fp8Type.h"
 #include "passes/Codegen/Emitter.h"
 #include "passes/Codegen/VectorBody.h"
 
@@ -11,9 +12,7 @@ using namespace mlir;
 using namespace mpc;
 
 /// Types without an LLVM memory type, which are stored as bytes.
-static bool isByte(Type type) {
-  return type.isInteger(1) || isa<Float8E4M3FNType, Float8E5M2Type>(type);
-}
+static bool isByte(Type type) { return type.isInteger(1) || amp::isFp8(type); }
 
 Type mpc::storageType(Type type) {
   return isByte(type) ? IntegerType::get(type.getContext(), 8) : type;

@@ -9,6 +9,8 @@
 
 #include "passes/Codegen/FloatBits.h"
 
+#include "compiler/Dialect/Amp/IR/Fp8Type.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -139,19 +141,21 @@ struct Bf16Format {
 // FP8
 //===----------------------------------------------------------------------===//
 
-/// f8E4M3FN, which has NaN in place of infinity, or f8E5M2.
+/// An 8-bit format that encodes numbers as IEEE 754 does. If it has no
+/// infinities, as f8E4M3FN, its only NaN has all bits set.
 struct Fp8Format {
   static constexpr unsigned kWidth = 8;
 
-  static bool is(Type type) {
-    return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type));
-  }
+  static bool is(Type type) { return amp::isFp8(type); }
 
   explicit Fp8Format(Type type) {
-    bool hasInfinity = isa<Float8E5M2Type>(getElementTypeOrSelf(type));
-    mantissa = hasInfinity ? 2 : 3;
-    rebias = 127 - (hasInfinity ? 15 : 7);
-    beyond = hasInfinity ? 0x7c : 0x7f;
+    const llvm::fltSemantics &semantics =
+        cast<FloatType>(getElementTypeOrSelf(type)).getFloatSemantics();
+    mantissa = APFloat::semanticsPrecision(semantics) - 1;
+    rebias = 127 - (1 - APFloat::semanticsMinExponent(semantics));
+    beyond = APFloat::semanticsHasInf(semantics)
+                 ? APFloat::getInf(semantics).bitcastToAPInt().getZExtValue()
+                 : 0x7f;
   }
 
   /// Subnormal numbers are multiples of one unit. Adding the f32 whose last bit
@@ -251,13 +255,16 @@ static bool isBounded(Value value, FloatType format) {
                                       isClamped(sum.getLhs(), format));
 }
 
-/// `value`, a scalar or a vector of f32, as bytes of `format`.
+/// `value`, a scalar or a vector of f32, as bytes of `format`; null if the
+/// target has no instruction for it.
 static Value roundByInstruction(OpBuilder &builder, Location loc, Value value,
                                 FloatType format, Fp8PairRounding roundPair) {
   Type byte = builder.getI8Type();
   auto vector = dyn_cast<VectorType>(value.getType());
   if (!vector) {
     Value pair = roundPair(builder, loc, format, value, value);
+    if (!pair)
+      return Value();
     return arith::TruncIOp::create(builder, loc, byte, pair);
   }
   const int64_t lanes = vector.getNumElements();
@@ -266,12 +273,17 @@ static Value roundByInstruction(OpBuilder &builder, Location loc, Value value,
   };
   if (lanes == 1) {
     Value only = roundByInstruction(builder, loc, lane(0), format, roundPair);
+    if (!only)
+      return Value();
     return vector::BroadcastOp::create(builder, loc, vector.clone(byte), only);
   }
   assert(lanes % 2 == 0 && "lanes are a power of two");
   SmallVector<Value> pairs;
-  for (int64_t i = 0; i < lanes; i += 2)
+  for (int64_t i = 0; i < lanes; i += 2) {
     pairs.push_back(roundPair(builder, loc, format, lane(i), lane(i + 1)));
+    if (!pairs.back())
+      return Value();
+  }
   Value all = vector::FromElementsOp::create(
       builder, loc, VectorType::get(lanes / 2, builder.getI16Type()), pairs);
   return vector::BitCastOp::create(builder, loc, vector.clone(byte), all);

@@ -15,15 +15,16 @@ namespace mpc {
 void keepBf16AsBits(mlir::func::FuncOp kernel);
 
 /// Rounds two f32 to 8 bit with an instruction of the target, to one i16 with
-/// `first` in its lower half: to nearest even, saturating, NaN to 0x7f.
+/// `first` in its lower half: to nearest even, saturating, NaN to 0x7f. Returns
+/// null if the target has no instruction for `format`.
 using Fp8PairRounding = llvm::function_ref<mlir::Value(
     mlir::OpBuilder &builder, mlir::Location loc, mlir::Type format,
     mlir::Value first, mlir::Value second)>;
 
-/// Replaces f8E4M3FN and f8E5M2 in this way. Rounding is to nearest even;
-/// values beyond the largest number become NaN in f8E4M3FN and infinity in
-/// f8E5M2. NaN is 0x7f, without a sign. `roundPair`, if the target has such an
-/// instruction, rounds values that are known to be in range.
+/// Replaces 8-bit floats in this way. Rounding is to nearest even; values
+/// beyond the largest number become infinity, or NaN in formats without
+/// infinities. NaN is 0x7f, without a sign. `roundPair`, if the target has such
+/// an instruction, rounds values that are known to be in range.
 void keepFp8AsBits(mlir::func::FuncOp kernel,
                    Fp8PairRounding roundPair = nullptr);
 

@@ -28,16 +28,11 @@ static bool isNarrow(Type type) {
   return element && element.getWidth() < 32;
 }
 
-static bool isFp8(Type type) {
-  return getElementTypeOrSelf(type).getIntOrFloatBitWidth() == 8 &&
-         isNarrow(type);
-}
-
 /// Widens FP8 operands to bf16, which holds them exactly.
 static void widenFp8(Operation *op) {
   OpBuilder builder(op);
   for (OpOperand &operand : op->getOpOperands())
-    if (isFp8(operand.get().getType()))
+    if (amp::isFp8(operand.get().getType()))
       operand.set(
           castTo(builder, op->getLoc(), operand.get(), builder.getBF16Type()));
 }
@@ -169,7 +164,7 @@ struct LegalizeKernelTypesPass
       if (!device->computesIn(name, StringRef("tf32"), available))
         kernel->removeAttr(kTf32Attr);
       auto product = dyn_cast<train::ContractionOpInterface>(*kernel);
-      if (product && isFp8(product->getOperand(0).getType())) {
+      if (product && amp::isFp8(product->getOperand(0).getType())) {
         if (areComputed(product.getScaledKernelName(),
                         product->getOperands())) {
           // The layout in which GPUs before Blackwell read FP8.

@@ -32,6 +32,9 @@ struct FormatFacts {
   std::string_view name, option;
   Use use;
   bool scalesLoss;
+
+  /// Returns true if elements have 8 bits, with one scale for a whole tensor.
+  constexpr bool isFp8() const { return use == Layer || use == LayerGradient; }
 };
 
 inline constexpr FormatFacts kFormats[] = {

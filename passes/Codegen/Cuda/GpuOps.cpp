@@ -30,6 +30,8 @@ Value mpc::createShuffle(OpBuilder &builder, Location loc, Value all,
 
 Value mpc::createFp8Pair(OpBuilder &builder, Location loc, Type format,
                          Value first, Value second) {
+  if (!isa<Float8E4M3FNType, Float8E5M2Type>(format))
+    return Value();
   return NVVM::ConvertF32x2ToF8x2Op::create(
       builder, loc, builder.getI16Type(), second, first,
       NVVM::FPRoundingMode::RN, NVVM::SaturationMode::SATFINITE,

@@ -9,14 +9,10 @@
 using namespace mlir;
 using namespace mpc;
 
-static bool isFp8(Type type) {
-  return isa<Float8E4M3FNType, Float8E5M2Type>(getElementTypeOrSelf(type));
-}
-
 /// Whether `op` is a product of 8-bit operands.
 static bool multipliesFp8(Operation *op) {
   return isa_and_present<train::ContractionOpInterface>(op) &&
-         isFp8(op->getOperand(0).getType());
+         amp::isFp8(op->getOperand(0).getType());
 }
 
 /// The pass that should have prevented these faults.
@@ -63,11 +59,11 @@ LogicalResult mpc::verifyFp8(Operation *op) {
   if (op->hasTrait<train::AccessesStates>())
     return success();
   bool rounds = isa<amp::QuantizeOp>(op), moves = train::rearranges(op);
-  if (!rounds && !moves && llvm::any_of(op->getOperandTypes(), isFp8))
+  if (!rounds && !moves && llvm::any_of(op->getOperandTypes(), amp::isFp8))
     return blame(
         op->emitOpError("must not read 8-bit operands: only products do"), op,
         kFp8Pass);
-  if (!rounds && !moves && llvm::any_of(op->getResultTypes(), isFp8))
+  if (!rounds && !moves && llvm::any_of(op->getResultTypes(), amp::isFp8))
     return blame(
         op->emitOpError("must not have an 8-bit result: only amp.quantize has"),
         op, kFp8Pass);

@@ -4,8 +4,10 @@
 
 #include "compiler/Attributes/Attributes.h"
 #include "compiler/Dialect/Amp/IR/Attributes.h"
+#include "compiler/Dialect/Amp/IR/Fp8Type.h"
 
 #include "mlir/IR/Operation.h"
+#include "mlir/IR/TypeUtilities.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -38,6 +40,16 @@ std::optional<Format> mpc::amp::formatOf(Type type) {
     return Format::Name;
 #include "compiler/Support/Precision/Formats.def"
   return std::nullopt;
+}
+
+bool mpc::amp::isFp8(Type type) {
+  std::optional<Format> format = formatOf(getElementTypeOrSelf(type));
+  return format && factsOf(*format).isFp8();
+}
+
+bool mpc::amp::isFp8Gradient(Type type) {
+  std::optional<Format> format = formatOf(getElementTypeOrSelf(type));
+  return format && factsOf(*format).use == FormatFacts::LayerGradient;
 }
 
 void mpc::amp::setFormat(Operation *op, Format format) {

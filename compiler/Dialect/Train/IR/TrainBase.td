@@ -3,6 +3,7 @@
 #define MPC_COMPILER_DIALECT_TRAIN_IR_TRAINBASE_TD
 
 include "compiler/Dialect/Amp/IR/AmpInterfaces.td"
+include "compiler/Dialect/Amp/IR/Fp8Type.td"
 include "compiler/Dialect/Train/IR/TrainDialect.td"
 include "compiler/Dialect/Train/IR/TrainInterfaces.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
@@ -12,15 +13,13 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/SymbolInterfaces.td"
 
 def Train_Float : AnyTypeOf<[F16, BF16, F32, F64]>;
-// Only products compute in FP8; other ops at most move it.
-def Train_Fp8 : AnyTypeOf<[F8E4M3FN, F8E5M2]>;
 def Train_FloatTensor : StaticShapeTensorOf<[Train_Float]>;
-def Train_FactorTensor : StaticShapeTensorOf<[Train_Float, Train_Fp8]>;
-def Train_Fp8Tensor : StaticShapeTensorOf<[Train_Fp8]>;
+def Train_FactorTensor : StaticShapeTensorOf<[Train_Float, Amp_Fp8]>;
+def Train_Fp8Tensor : StaticShapeTensorOf<[Amp_Fp8]>;
 def Train_IntTensor : StaticShapeTensorOf<[I32, I64]>;
 def Train_BoolTensor : StaticShapeTensorOf<[I1]>;
 def Train_ByteTensor : StaticShapeTensorOf<[I8]>;
-def Train_Tensor : StaticShapeTensorOf<[Train_Float, Train_Fp8, I1, I8, I32, I64]>;
+def Train_Tensor : StaticShapeTensorOf<[Train_Float, Amp_Fp8, I1, I8, I32, I64]>;
 
 // All ops print as `train.name operands {attributes} : (types) -> types`: the
 // precision stage gives results element types that nothing else determines.

@@ -24,7 +24,8 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
     (C1) both operands have rank 2 or more.
     (C2) the K extents agree.
     (C3) the leading dimensions broadcast.
-    (C4) both operands are FP8 or none is; at most one is `f8E5M2`.
+    (C4) both operands are FP8 or none is; at most one has a format for gradients
+    (`f8E5M2`).
 
     The product of FP8 operands is that of their scaled values: a following
     `amp.dequantize` divides by the scales. `train.scaled_matmul` combines both.
@@ -56,7 +57,7 @@ def Train_ScaledMatmulOp : Train_InferredOp<"scaled_matmul", [
     (C1) both operands have rank 2 or more.
     (C2) the K extents agree.
     (C3) the leading dimensions broadcast.
-    (C4) `f8E5M2` stands on one side at most.
+    (C4) at most one operand has a format for gradients (`f8E5M2`).
   }];
   let arguments = (ins Train_Fp8Tensor:$lhs, Train_Fp8Tensor:$rhs,
                    0DTensorOf<[F32]>:$lhs_factor, 0DTensorOf<[F32]>:$rhs_factor,

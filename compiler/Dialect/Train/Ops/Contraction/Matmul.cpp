@@ -162,17 +162,17 @@ MPC_INFER(ScaledMatmulOp, inferTypes)
 
 // matmul_c4, scaled_matmul_c4
 static LogicalResult verifyFormats(Operation *op, Type lhs, Type rhs) {
-  if (isa<Float8E5M2Type>(lhs) && isa<Float8E5M2Type>(rhs))
-    return op->emitOpError("must not read f8E5M2 on both sides, which no "
-                           "matrix unit multiplies");
+  if (amp::isFp8Gradient(lhs) && amp::isFp8Gradient(rhs))
+    return op->emitOpError("must not read formats for gradients on both sides "
+                           "(")
+           << lhs << " and " << rhs << "), which no matrix unit multiplies";
   return success();
 }
 
 LogicalResult MatmulOp::verify() {
   Type lhs = getLhs().getType().getElementType();
   Type rhs = getRhs().getType().getElementType();
-  bool isFp8 = lhs.getIntOrFloatBitWidth() == 8;
-  if (isFp8 != (rhs.getIntOrFloatBitWidth() == 8)) // matmul_c4
+  if (amp::isFp8(lhs) != amp::isFp8(rhs)) // matmul_c4
     return emitOpError("must read FP8 on both sides or on none, but reads ")
            << lhs << " and " << rhs;
   return verifyFormats(*this, lhs, rhs);

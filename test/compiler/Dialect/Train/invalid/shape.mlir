@@ -158,7 +158,7 @@ func.func @matmul_c4(%x: tensor<2x4xf8E4M3FN>, %y: tensor<4x4xbf16>) {
 // -----
 
 func.func @matmul_c4(%x: tensor<2x4xf8E5M2>) {
-  // expected-error @+1 {{'train.matmul' op must not read f8E5M2 on both sides, which no matrix unit multiplies}}
+  // expected-error @+1 {{'train.matmul' op must not read formats for gradients on both sides ('f8E5M2' and 'f8E5M2'), which no matrix unit multiplies}}
   %0 = train.matmul %x, %x {transpose_rhs} : (tensor<2x4xf8E5M2>, tensor<2x4xf8E5M2>) -> tensor<2x2xbf16>
   return
 }
@@ -193,7 +193,7 @@ func.func @scaled_matmul_c3(%x: tensor<2x2x4xf8E4M3FN>, %y: tensor<3x4x4xf8E4M3F
 // -----
 
 func.func @scaled_matmul_c4(%x: tensor<2x4xf8E5M2>, %f: tensor<f32>) {
-  // expected-error @+1 {{'train.scaled_matmul' op must not read f8E5M2 on both sides, which no matrix unit multiplies}}
+  // expected-error @+1 {{'train.scaled_matmul' op must not read formats for gradients on both sides ('f8E5M2' and 'f8E5M2'), which no matrix unit multiplies}}
   %0 = train.scaled_matmul %x, %x, %f, %f {transpose_rhs} : (tensor<2x4xf8E5M2>, tensor<2x4xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<2x2xbf16>
   return
 }
