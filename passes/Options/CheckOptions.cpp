@@ -53,7 +53,9 @@ static std::string checkMasters(const CompileOptions &options) {
          valueOf(options, OptionId::precision) +
          ", whose weights are updated in " +
          (precision.wide == Format::F64 ? "fp64" : "fp32") + "; give " +
-         quoted("precision") + "=bf16, fp8 or auto";
+         quoted("precision") + "=" +
+         joinWords(listPrecisions(
+             [](const Precision &row) { return row.tensors == Format::Bf16; }));
 }
 
 std::string mpc::checkOptions(const CompileOptions &options) {
@@ -74,12 +76,16 @@ std::string mpc::checkOptions(const CompileOptions &options) {
 
 static std::string checkNeeds(const CompileOptions &options,
                               const OptionRow &row) {
-  for (const auto &[name, value] : row.needed) {
+  for (const auto &[name, values] : row.needed) {
     OptionId other = findOption(name)->id;
     std::string actual = valueOf(options, other);
-    if (actual != optionName(other) + "=" + value)
+    bool isMet = std::any_of(values.begin(), values.end(),
+                             [&](const std::string &value) {
+                               return actual == optionName(other) + "=" + value;
+                             });
+    if (!isMet)
       return optionName(row.id) + " requires " + optionName(other) + "=" +
-             value + ", found " + actual;
+             joinWords(values) + ", found " + actual;
   }
   return "";
 }

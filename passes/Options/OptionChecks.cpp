@@ -122,16 +122,49 @@ OptionCheck check::choice(std::vector<std::string> words, size_t numShown) {
            shown](const std::string &value) -> std::string {
             if (std::find(words.begin(), words.end(), value) != words.end())
               return "";
-            std::string list;
-            for (size_t i = 0; i < shown.size(); ++i)
-              list += (i == 0                  ? ""
-                       : i + 1 == shown.size() ? " or "
-                                               : ", ") +
-                      shown[i];
-            return "must be " + list + ", but is '" + value + "'" +
+            return "must be " + joinWords(shown) + ", but is '" + value + "'" +
                    suggest(value, shown);
           },
           shown};
+}
+
+std::string mpc::joinWords(const std::vector<std::string> &words) {
+  std::string list;
+  for (size_t i = 0; i < words.size(); ++i)
+    list += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+  return list;
+}
+
+std::vector<std::string>
+mpc::listPrecisions(const std::function<bool(const Precision &)> &isSelected) {
+  std::vector<std::string> names;
+  for (size_t i = 0; i + 1 < std::size(kPrecisions); ++i)
+    if (isSelected(kPrecisions[i]))
+      names.emplace_back(kPrecisions[i].name);
+  return names;
+}
+
+std::vector<std::string> mpc::listPrecisions() {
+  return listPrecisions([](const Precision &) { return true; });
+}
+
+std::vector<std::string> mpc::listFp8Precisions() {
+  return listPrecisions(
+      [](const Precision &row) { return row.layers == Precision::AllLayers; });
+}
+
+std::vector<std::string> mpc::listRuleFormats() {
+  std::vector<std::string> names;
+  bool hasLow = false;
+  for (const FormatFacts &row : kFormats) {
+    // The narrow format of tensors depends on the program.
+    bool isLow = row.use == FormatFacts::Tensor;
+    if (row.option.empty() || (isLow && hasLow))
+      continue;
+    names.emplace_back(isLow ? "low" : row.option);
+    hasLow |= isLow;
+  }
+  return names;
 }
 
 OptionCheck check::precision() {

@@ -2,6 +2,8 @@
 #ifndef MPC_PASSES_OPTIONS_OPTIONCHECKS_H
 #define MPC_PASSES_OPTIONS_OPTIONCHECKS_H
 
+#include "compiler/Support/Precision/Precisions.h"
+
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -63,6 +65,23 @@ OptionCheck scaleKind();
 OptionCheck pairs(char separator, int64_t lowest);
 
 } // namespace check
+
+/// "bf16, fp8 or auto"
+std::string joinWords(const std::vector<std::string> &words);
+
+/// The names of the precisions that `isSelected` accepts, in the order of
+/// Precisions.def, without the last one, which messages do not list.
+std::vector<std::string>
+listPrecisions(const std::function<bool(const Precision &)> &isSelected);
+
+/// All precisions that messages list.
+std::vector<std::string> listPrecisions();
+
+/// The precisions whose layers multiply in FP8 by default.
+std::vector<std::string> listFp8Precisions();
+
+/// The formats that rules for single ops name.
+std::vector<std::string> listRuleFormats();
 
 /// The candidate that was most likely meant, or "" if none is near. A candidate
 /// is near if it differs by at most one edit per three characters (swapping

@@ -43,13 +43,16 @@ struct OptionRow {
   bool isFlag = true; ///< False: for the library and passes only.
   /// Other options and the values they must have for this option to have an
   /// effect.
-  std::vector<std::pair<std::string, std::string>> needed = {};
+  std::vector<std::pair<std::string, std::vector<std::string>>> needed = {};
 
   // The PROPERTIES of Options.def.
   OptionRow &rare() { return isRare = true, *this; }
   OptionRow &libraryOnly() { return isFlag = false, *this; }
   OptionRow &needs(const char *other, const char *value) {
-    needed.emplace_back(other, value);
+    return needs(other, std::vector<std::string>{value});
+  }
+  OptionRow &needs(const char *other, std::vector<std::string> values) {
+    needed.emplace_back(other, std::move(values));
     return *this;
   }
 

@@ -373,8 +373,9 @@ struct AssignPrecisionPass
     case FormatFacts::Tensor:
       return row.format == program.tensors;
     case FormatFacts::Layer:
+      return row.format == program.forward;
     case FormatFacts::LayerGradient:
-      return program.hasFp8();
+      return false;
     }
     llvm_unreachable("not a use of formats");
   }

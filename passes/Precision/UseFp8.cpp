@@ -53,12 +53,14 @@ namespace {
 /// Rounds the operands of the products of one function.
 class Rounding {
 public:
-  Rounding(func::FuncOp func, const llvm::DenseSet<Value> &gradients,
-           int64_t margin)
-      : builder(func.getContext()), gradients(gradients), margin(margin) {}
+  Rounding(func::FuncOp func, const Precision &program,
+           const llvm::DenseSet<Value> &gradients, int64_t margin)
+      : builder(func.getContext()), program(program), gradients(gradients),
+        margin(margin) {}
 
   FloatType formatOf(Value value) {
-    Format format = gradients.contains(value) ? Format::E5m2 : Format::E4m3;
+    Format format =
+        gradients.contains(value) ? *program.backward : *program.forward;
     return amp::elementTypeOf(builder.getContext(), format);
   }
 
@@ -187,6 +189,7 @@ private:
   }
 
   OpBuilder builder;
+  const Precision &program;
   const llvm::DenseSet<Value> &gradients;
   int64_t margin;
   llvm::MapVector<Value, Value> sources; ///< By the tensors they view.
@@ -201,31 +204,33 @@ struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
+    auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
+    if (!precision || !precisionOf(precision.getValue()).hasFp8())
+      return;
+    program = &precisionOf(precision.getValue());
     func::FuncOp func = train::Program(module).trainingEntry();
     if (!func)
       return; // Nothing is trained, and predictions use 16 bit.
     llvm::DenseSet<Value> gradients = findGradients(func);
     if (gradients.empty()) {
       emitUsageError(func.getLoc())
-          << "option 'precision'=fp8 requires the gradient of the loss, but no "
-             "gradient in the model's own training step begins at a loss; use "
-             "bf16";
+          << "option 'precision'=" << program->name
+          << " requires the gradient of the loss, but no gradient in the "
+             "model's own training step begins at a loss; use bf16";
       return signalPassFailure();
     }
     SmallVector<LinearLayer> layers = findLinearLayers(func, gradients);
     if (failed(findAffordable(func, layers)) || failed(choose(layers)))
       return signalPassFailure();
-    auto precision = module->getAttrOfType<StringAttr>(kPrecisionAttr);
-    bool isAsked =
-        precisionOf(precision.getValue()).layers == Precision::AllLayers;
-    if (layers.empty() && !isAsked)
+    if (layers.empty() && program->layers != Precision::AllLayers)
       return;
     if (layers.empty())
-      return addNote(
-          module, "option 'precision'=fp8: no linear layer can use FP8, so "
-                  "everything runs in bf16; run 'mpc report' for the reasons");
+      return addNote(module,
+                     "option 'precision'=" + std::string(program->name) +
+                         ": no linear layer can use FP8, so everything runs in "
+                         "bf16; run 'mpc report' for the reasons");
 
-    Rounding rounding(func, gradients, fp8Margin);
+    Rounding rounding(func, *program, gradients, fp8Margin);
     rounding.collect(layers, fp8Scaling == "delayed");
     if (!rounding.delayedTensors().empty()) {
       DelayedScales delayed(module, rounding.delayedTensors(), fp8History,
@@ -240,6 +245,7 @@ struct UseFp8Pass : PassWithOptions<mpc::impl::UseFp8PassBase<UseFp8Pass>,
   }
 
 private:
+  const Precision *program = nullptr;
   llvm::StringSet<> affordable; ///< Set if there is a profile.
 
   /// Finds the layers whose errors fit in the remaining budget, starting with
@@ -265,7 +271,7 @@ private:
         Value value = train::skipReshapes(operand);
         if (auto cast = value.getDefiningOp<amp::CastOp>())
           value = cast.getInput();
-        error += sensitivities.of(value).of(Format::E4m3);
+        error += sensitivities.of(value).of(*program->forward);
       }
       candidates.push_back(
           {layer.name, timeSavedByFp8(layer, accelerator), error});
@@ -292,18 +298,19 @@ private:
     for (auto [i, layer] : llvm::enumerate(layers)) {
       bool isEdge = i == 0 || i + 1 == layers.size();
       std::optional<Format> wanted = amp::getFormat(layer.forward);
-      bool isWanted = wanted == Format::E4m3;
+      bool isWanted = wanted == program->forward;
       std::optional<amp::Decision> kept = whyNotFp8(layer);
       if (isWanted && kept)
         return emitUsageError(layer.forward.getLoc())
-               << "node '" << layer.name
-               << "' cannot be fp8: " << textOf(*kept);
+               << "node '" << layer.name << "' cannot be "
+               << factsOf(*program->forward).option << ": " << textOf(*kept);
       if (!wanted && !kept)
         kept = whyBetterNot(layer, isEdge);
       if (wanted && !isWanted)
         kept = amp::Decision{Rule::Fp8Option};
-      amp::Decision decision =
-          kept.value_or(amp::Decision{wanted ? Rule::OptionFp8 : Rule::Fp8});
+      amp::Decision decision = kept.value_or(
+          amp::Decision{wanted ? Rule::OptionFp8 : Rule::Fp8,
+                        {name(*program->forward), name(*program->backward)}});
       for (train::ContractionOpInterface product : layer.products())
         amp::setDecision(product, decision);
       LDBG() << layer.name << ": " << idOf(decision.rule);
@@ -312,6 +319,10 @@ private:
     }
     layers = std::move(chosen);
     return success();
+  }
+
+  Attribute name(Format format) {
+    return StringAttr::get(&getContext(), factsOf(format).name);
   }
 
   std::optional<amp::Decision> whyBetterNot(const LinearLayer &layer,

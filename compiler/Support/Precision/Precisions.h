@@ -25,6 +25,8 @@ struct Precision {
   Format wide;
   std::optional<Format> tensors, products;
   Fp8Layers layers;
+  /// The 8-bit formats of layers: of weights and activations, and of gradients.
+  std::optional<Format> forward, backward;
   std::string_view label;
 
   /// Returns true if tensors may be narrowed.
@@ -52,14 +54,16 @@ inline constexpr std::nullopt_t None = std::nullopt;
 
 /// All precisions; those in help texts come first.
 inline constexpr Precision kPrecisions[] = {
-#define MPC_PRECISION(Name, name, wide, tensors, products, layers, label)      \
-  {                                                                            \
-      name,                                                                    \
-      formats::wide,                                                           \
-      formats::tensors,                                                        \
-      formats::products,                                                       \
-      Precision::layers,                                                       \
-      label},
+#define MPC_PRECISION(Name, name, wide, tensors, products, layers, forward,    \
+                      backward, label)                                         \
+  {name,                                                                       \
+   formats::wide,                                                              \
+   formats::tensors,                                                           \
+   formats::products,                                                          \
+   Precision::layers,                                                          \
+   formats::forward,                                                           \
+   formats::backward,                                                          \
+   label},
 #include "compiler/Support/Precision/Precisions.def"
 };
 

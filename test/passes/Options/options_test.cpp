@@ -32,10 +32,12 @@ TEST(Options, SayWhatTheyAre) {
     EXPECT_FALSE(row.help.empty());
     EXPECT_NE(row.help.back(), '.');
     EXPECT_EQ(row.isSwitch(), row.type == std::string("bool"));
-    for (const auto &[name, value] : row.needed) {
+    for (const auto &[name, values] : row.needed) {
       const OptionRow *other = findOption(name);
       ASSERT_NE(other, nullptr) << name;
-      EXPECT_EQ(other->check(value), "");
+      EXPECT_FALSE(values.empty());
+      for (const std::string &value : values)
+        EXPECT_EQ(other->check(value), "");
     }
   }
 }
