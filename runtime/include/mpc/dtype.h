@@ -51,6 +51,12 @@ static inline size_t mpc_dtype_size(mpc_dtype_t dtype) {
   return 0;
 }
 
+// 1 for 8-bit floats, otherwise 0. Only programs use them: their elements are
+// values times a scale that nothing outside of the program knows.
+static inline int mpc_dtype_is_fp8(mpc_dtype_t dtype) {
+  return dtype == MPC_DTYPE_F8E4M3 || dtype == MPC_DTYPE_F8E5M2;
+}
+
 // Short name ("f32"); "?" for a number that is not a dtype.
 static inline const char* mpc_dtype_name(mpc_dtype_t dtype) {
   switch (dtype) {

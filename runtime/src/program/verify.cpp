@@ -81,7 +81,7 @@ bool is_dtype(schema::DType dtype) {
 // FP8 is allowed only for values inside entry points: nothing outside knows the
 // scale.
 bool is_fp8(schema::DType dtype) {
-  return dtype == schema::DType::F8E4M3 || dtype == schema::DType::F8E5M2;
+  return mpc_dtype_is_fp8(dtype_of(dtype));
 }
 
 // FlatBuffers checks the alignment of a vector but not of its elements, and its

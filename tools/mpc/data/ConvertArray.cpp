@@ -28,12 +28,9 @@ std::string mpc::tool::numpyName(mpc_dtype_t dtype) {
     return "uint8";
   case MPC_DTYPE_BOOL:
     return "bool";
-  case MPC_DTYPE_BF16:
-  case MPC_DTYPE_F8E4M3:
-  case MPC_DTYPE_F8E5M2:
-    break;
+  default:
+    return "";
   }
-  return "";
 }
 
 namespace {
