@@ -105,9 +105,27 @@ MPC_HOST_DEVICE inline float round_size(float size, float most, int digits,
   return rounded < most ? rounded : most;
 }
 
-// The formats to which q rounds, in the order of the sums.
-inline constexpr const char* kRoundingFormats[] = {"bf16", "f16", "e4m3"};
-inline constexpr int kRoundingFormatCount = 3;
+// The formats to which q rounds, in the order of the sums:
+// FORMAT(name, largest number, binary digits, exponent of the smallest normal
+// number).
+#define MPC_ROUNDING_FORMATS(FORMAT)   \
+  FORMAT("bf16", 0x1.fep127f, 8, -126) \
+  FORMAT("f16", 65504.0f, 11, -14)     \
+  FORMAT("e4m3", 448.0f, 4, -6)
+
+struct RoundingFormat {
+  const char* name;
+  float most;
+  int digits, least;
+};
+inline constexpr RoundingFormat kRoundingFormats[] = {
+#define MPC_ROUNDING_ROW(...) {__VA_ARGS__},
+    MPC_ROUNDING_FORMATS(MPC_ROUNDING_ROW)
+#undef MPC_ROUNDING_ROW
+};
+inline constexpr int kRoundingFormatCount =
+    sizeof kRoundingFormats / sizeof kRoundingFormats[0];
+static_assert(kRoundingFormatCount <= kRoundingWidth);
 
 // The sums of gradient (q(value) - value).
 struct RoundingSums {
@@ -118,12 +136,15 @@ struct RoundingSums {
     const float size = value < 0 ? -value : value;
     const double slope = value < 0 ? -static_cast<double>(gradient)
                                    : static_cast<double>(gradient);
-    // Below 2^-100 the rounding error of bf16 is negligible, and units would
-    // leave the range of f32.
-    if (size >= 0x1p-100f)
-      add(0, slope, round_size(size, 0x1.fep127f, 8, -126), size);
-    add(1, slope, round_size(size, 65504.0f, 11, -14), size);
-    add(2, slope, round_size(size, 448.0f, 4, -6), size);
+    // Below 2^-100 the rounding error of a format with the range of f32 is
+    // negligible, and units would leave that range.
+    int format = 0;
+#define MPC_ROUND(name, most, digits, least)                         \
+  if (size >= (least < -100 ? 0x1p-100f : 0.0f))                     \
+    add(format, slope, round_size(size, most, digits, least), size); \
+  ++format;
+    MPC_ROUNDING_FORMATS(MPC_ROUND)
+#undef MPC_ROUND
   }
   MPC_HOST_DEVICE void add(const RoundingSums& other) {
     for (int i = 0; i < kRoundingFormatCount; ++i) sums[i] += other.sums[i];

@@ -18,12 +18,12 @@ namespace fbs = mpc::program;
 
 static constexpr size_t kSegmentAlignment = 64;
 
-static fbs::DType dtypeOf(Type type) {
-#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss)        \
-  if (isa<element##Type>(type))                                                \
+static fbs::DType dtypeOf(Type elementType) {
+#define MPC_FORMAT(Name, name, option, element, type, dtype, ...)              \
+  if (isa<element##Type>(elementType))                                         \
     return fbs::DType::dtype;
 #include "compiler/Support/Precision/Formats.def"
-  auto integer = dyn_cast<IntegerType>(type);
+  auto integer = dyn_cast<IntegerType>(elementType);
   switch (integer ? integer.getWidth() : 0) {
   case 0:
     return fbs::DType::None;

@@ -155,6 +155,16 @@ static Object courseJson(const Recomputation::Course &course) {
                 {"bytes", countsJson(course.bytes)}};
 }
 
+/// The limits of the formats that have a smaller range than f32.
+static Object formatsJson() {
+  Object formats;
+  for (const FormatFacts &row : kFormats)
+    if (row.leastExponent > factsOf(Format::F32).leastExponent)
+      formats[StringRef(row.name)] =
+          Object{{"largest", row.largest}, {"smallest", row.smallest()}};
+  return formats;
+}
+
 /// The data for the script of the page.
 static Object pageJson(const Report &report, const Ranges *ranges) {
   Array functions, devices, recomputed;
@@ -174,6 +184,7 @@ static Object pageJson(const Report &report, const Ranges *ranges) {
               {"low", report.lowName()},
               {"low_alone", report.lowNameWithoutFp8()},
               {"wide", report.wideName()},
+              {"formats", formatsJson()},
               {"principal", principal ? principal->name : ""},
               {"functions", std::move(functions)},
               {"devices", std::move(devices)},

@@ -14,7 +14,7 @@ namespace mpc {
 
 /// The rows of Formats.def.
 enum class Format {
-#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss) Name,
+#define MPC_FORMAT(Name, ...) Name,
 #include "compiler/Support/Precision/Formats.def"
 };
 
@@ -29,17 +29,30 @@ struct FormatFacts {
   };
 
   Format format;
-  std::string_view name, option;
+  std::string_view name, option, type;
   Use use;
   bool scalesLoss;
+  int digits;        ///< Binary digits of the significand.
+  int leastExponent; ///< The exponent of the smallest normal number.
+  double largest;    ///< The largest finite number.
 
   /// Returns true if elements have 8 bits, with one scale for a whole tensor.
   constexpr bool isFp8() const { return use == Layer || use == LayerGradient; }
+
+  /// The smallest positive number, which is subnormal.
+  constexpr double smallest() const {
+    double number = 1;
+    for (int i = leastExponent - digits + 1; i < 0; ++i)
+      number /= 2;
+    return number;
+  }
 };
 
 inline constexpr FormatFacts kFormats[] = {
-#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss)        \
-  {Format::Name, name, option, FormatFacts::Use, scalesLoss},
+#define MPC_FORMAT(Name, name, option, element, type, dtype, Use, scalesLoss,  \
+                   digits, least, largest)                                     \
+  {Format::Name, name,   option, type,   FormatFacts::Use,                     \
+   scalesLoss,   digits, least,  largest},
 #include "compiler/Support/Precision/Formats.def"
 };
 

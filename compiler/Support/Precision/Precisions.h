@@ -47,8 +47,7 @@ struct Precision {
 /// The names that the rows use.
 namespace formats {
 inline constexpr std::nullopt_t None = std::nullopt;
-#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss)        \
-  inline constexpr Format Name = Format::Name;
+#define MPC_FORMAT(Name, ...) inline constexpr Format Name = Format::Name;
 #include "compiler/Support/Precision/Formats.def"
 } // namespace formats
 

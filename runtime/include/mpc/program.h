@@ -154,7 +154,7 @@ typedef struct mpc_observation_info_s {
   const int64_t* shape;
   int32_t rounding;  // Row in the output "roundings", f64 [m, 8], or -1. The
                      // row holds sum(gradient * rounding error) for rounding
-                     // the tensor to bf16, f16 and e4m3, then zeros.
+                     // the tensor to bf16, f16 and 8-bit formats, then zeros.
 } mpc_observation_info_t;
 
 // The number of observations; 0 without the entry point `observe`.

@@ -45,10 +45,16 @@ using namespace mpc::kernels;
 using Json = nlohmann::ordered_json;
 
 static constexpr bool roundsToProfiledFormats() {
-  for (size_t i = 0; i < mpc::kProfiledFormats.size(); ++i)
-    if (mpc::factsOf(mpc::kProfiledFormats[i]).name != kRoundingFormats[i])
+  if (mpc::kProfiledFormats.size() != kRoundingFormatCount)
+    return false;
+  for (size_t i = 0; i < mpc::kProfiledFormats.size(); ++i) {
+    const mpc::FormatFacts &row = mpc::factsOf(mpc::kProfiledFormats[i]);
+    const RoundingFormat &format = kRoundingFormats[i];
+    if (row.name != format.name || row.largest != format.most ||
+        row.digits != format.digits || row.leastExponent != format.least)
       return false;
-  return mpc::kProfiledFormats.size() == kRoundingFormatCount;
+  }
+  return true;
 }
 static_assert(roundsToProfiledFormats(),
               "the kernel `rounding` must round to the formats of profiles");

@@ -1,6 +1,7 @@
 //===- Targets.cpp - Target devices of a compilation ----------------------===//
 
 #include "tools/mpc/options/Targets.h"
+#include "compiler/Support/Precision/Precisions.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/Text.h"
 
@@ -104,26 +105,28 @@ TargetList::TargetList() : CLI::Validator("") {
 namespace {
 /// The type that an accelerator must be able to multiply for a precision.
 struct Requirement {
-  const char *precision;
-  const char *name, *type; ///< The type: our name and the catalog's name.
-  const char *kernel;      ///< The kernel that multiplies it.
-  const char *remedy;      ///< A precision with lower requirements.
+  mpc::Format format;
+  const char *kernel; ///< The kernel that multiplies it.
+  mpc::Format remedy; ///< A format that requires less of the device.
 };
 } // namespace
 
-static constexpr Requirement kRequirements[] = {
-    {"tf32", "tf32", "tf32", "matmul", "fp32"},
-    {"bf16", "bf16", "bf16", "matmul", "fp16"},
-    {"auto", "bf16", "bf16", "matmul", "fp16"},
-    {"fp8", "fp8", "f8E4M3FN", "scaled_matmul", "bf16"},
-};
+static std::optional<Requirement> requirementOf(const mpc::Precision &row) {
+  if (row.layers == mpc::Precision::AllLayers)
+    return Requirement{*row.forward, "scaled_matmul", *row.tensors};
+  if (row.products)
+    return Requirement{*row.products, "matmul", row.wide};
+  if (row.tensors)
+    return Requirement{*row.tensors, "matmul", mpc::Format::F16};
+  return std::nullopt;
+}
 
 /// The first architecture of `device` that meets the requirement; none if no
 /// architecture does.
 static std::optional<std::string_view>
 firstArchitecture(const kernels::DeviceRow &device, const Requirement &needs) {
-  auto first =
-      kernels::first_architecture(device.name, needs.kernel, needs.type);
+  auto first = kernels::first_architecture(device.name, needs.kernel,
+                                           mpc::factsOf(needs.format).type);
   for (std::string_view architecture : kernels::list_architectures(device))
     if (first && kernels::architecture_number(architecture) >= *first)
       return architecture;
@@ -145,20 +148,20 @@ void mpc::tool::checkPrecision(const std::vector<std::string> &targets,
                            "CPU; --target=" +
                                target + " computes in fp32 at most");
     const unsigned number = kernels::architecture_number(target);
-    for (const Requirement &needs : kRequirements) {
-      if (precision != needs.precision)
-        continue;
-      const auto first = firstArchitecture(device, needs);
-      if (first && number >= kernels::architecture_number(*first))
-        continue;
-      std::string message =
-          "--precision=" + precision + " needs " +
-          (first ? std::string(*first) + " or newer" : "another device") +
-          ": GPUs of --target=" + target + " do not multiply in " + needs.name +
-          "; give --precision=" + needs.remedy;
-      if (first)
-        message += " or --target=" + join(device, *first);
-      throw Failure(Usage, message);
-    }
+    const auto needs = requirementOf(mpc::precisionOf(precision));
+    if (!needs)
+      continue;
+    const auto first = firstArchitecture(device, *needs);
+    if (first && number >= kernels::architecture_number(*first))
+      continue;
+    std::string message =
+        "--precision=" + precision + " needs " +
+        (first ? std::string(*first) + " or newer" : "another device") +
+        ": GPUs of --target=" + target + " do not multiply in " +
+        std::string(mpc::factsOf(needs->format).option) +
+        "; give --precision=" + std::string(mpc::factsOf(needs->remedy).option);
+    if (first)
+      message += " or --target=" + join(device, *first);
+    throw Failure(Usage, message);
   }
 }

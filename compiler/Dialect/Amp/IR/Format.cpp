@@ -26,7 +26,7 @@ FailureOr<Format> mpc::amp::parseFormat(AsmParser &parser) {
 
 FloatType mpc::amp::elementTypeOf(MLIRContext *context, Format format) {
   switch (format) {
-#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss)        \
+#define MPC_FORMAT(Name, name, option, element, ...)                           \
   case Format::Name:                                                           \
     return element##Type::get(context);
 #include "compiler/Support/Precision/Formats.def"
@@ -34,9 +34,10 @@ FloatType mpc::amp::elementTypeOf(MLIRContext *context, Format format) {
   llvm_unreachable("not a row of Formats.def");
 }
 
-std::optional<Format> mpc::amp::formatOf(Type type) {
-#define MPC_FORMAT(Name, name, option, element, dtype, Use, scalesLoss)        \
-  if (isa<element##Type>(type) && FormatFacts::Use != FormatFacts::Product)    \
+std::optional<Format> mpc::amp::formatOf(Type elementType) {
+#define MPC_FORMAT(Name, name, option, element, type, dtype, Use, ...)         \
+  if (isa<element##Type>(elementType) &&                                       \
+      FormatFacts::Use != FormatFacts::Product)                                \
     return Format::Name;
 #include "compiler/Support/Precision/Formats.def"
   return std::nullopt;

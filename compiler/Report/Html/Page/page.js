@@ -310,6 +310,7 @@ byId('model').textContent = `${report.model}: ${report.precision}`;
 byId('low-name').textContent = report.low;
 for (const node of [byId('wide-name'), ...document.querySelectorAll('.wide-name')]) node.textContent = report.wide;
 byId('range').hidden = !report.profile;
+byId('range').lastElementChild.before(...Object.keys(FORMATS).map((name) => element('option', {value: name}, `outside ${name}'s range`)));
 byId('function').append(...report.functions.map((candidate) => element('option', {}, candidate.name)));
 byId('function').addEventListener('change', () => showFunction(byId('function').value));
 byId('filter').addEventListener('submit', (event) => event.preventDefault());

@@ -1,11 +1,7 @@
 // The profiled results of ops, and the limits of formats.
 
-// The largest number of each format, and the smallest above zero.
-const FORMATS = {
-  f16: {largest: 65504, smallest: 2 ** -24},
-  e4m3: {largest: 448, smallest: 2 ** -9},
-  e5m2: {largest: 57344, smallest: 2 ** -16},
-};
+// The largest number of each format, and the smallest above zero; wider formats come first.
+const FORMATS = Object.fromEntries(Object.entries(report.formats).sort(([, a], [, b]) => a.smallest - b.smallest));
 const FIRST = -44, BINS = 64; // Exponents of a histogram: those of mpc profile.
 
 const isOutside = (tensor, {largest, smallest}) => tensor.largest > largest || (tensor.smallest > 0 && tensor.smallest < smallest);

@@ -34,8 +34,9 @@ def Train_ObserveOp : Train_Op<"observe", [Pure, Kernel]> {
 def Train_RoundingOp : Train_Op<"rounding", [Kernel, ComputesNoNumbers]> {
   let summary = "Estimate how rounding a tensor would change the loss";
   let description = [{
-    The sums of `gradient` times the change of `value` by rounding to bf16, f16
-    and e4m3, in this order; kernels/catalog.def (`rounding`) describes the row.
+    The sums of `gradient` times the change of `value` by rounding to each of the
+    formats that profiles measure, in the order of Formats.def;
+    kernels/catalog.def (`rounding`) describes the row.
     The op is not `Pure`, so that it stays if its result is unused: diagnosis
     reads it.
 
