@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Applies the diffs of tutorials, and compiles what they change.
 
-usage: tutorials.py PAGE... --check BUILD_FOLDER [--most N]
+usage: tutorials.py PAGE... --check BUILD_FOLDER [--most N] [--but FOLDER] [--also FILE]
        tutorials.py PAGE... --build FOLDER
-  --check   apply the diffs to copies of the files, generate code from changed .td files
-            and check the syntax of changed .cpp files, with the commands of a build
+  --check   apply the diffs to copies of the files, generate code from changed .td and .fbs
+            files and check the syntax of changed .cpp files, with the commands of a build
   --most    maximum number of files that a tutorial may change, except tests
+  --but     do not count files in folders of this name, which may be new
+  --also    also check the syntax of this file, which includes changed ones
   --build   apply the diffs in FOLDER, a clone that is created if it does not exist, and
             run the commands of the pages (```sh) in it: build them and run their tests
 
@@ -80,14 +82,24 @@ class Build:
                 # The commands after it are only for Ninja.
                 yield shlex.split(entry["command"].split(" && ")[1]), made
 
-    def compiler(self, source):
-        """The arguments that a .cpp file is compiled with, alone or in a file that includes it."""
+    def schema_compiler(self, source):
+        """The command that generates a header from a .fbs file, and the header."""
         for entry in self.entries:
-            file = pathlib.Path(entry["file"])
-            if entry["output"].startswith("test/") or not entry["output"].endswith(".o"):
-                continue
-            if file == source or "/Unity/" in entry["file"] and str(source) in file.read_text():
-                return strip_outputs(shlex.split(entry["command"]))
+            if entry["file"] == str(source) and "flatc" in entry["command"]:
+                return shlex.split(entry["command"].split(" && ")[1]), self.folder / entry["output"]
+        raise Fault(f"{source}: nothing is generated from it")
+
+    def compiler(self, source):
+        """The arguments that a .cpp file is compiled with, alone or in a file that includes it. A new file is
+        compiled like a file in a folder beside its own."""
+        beside = sorted(source.parent.parent.glob("*/*.cpp"))
+        for candidate in [source] if source.exists() else beside:
+            for entry in self.entries:
+                file = pathlib.Path(entry["file"])
+                if entry["output"].startswith("test/") or not entry["output"].endswith(".o"):
+                    continue
+                if file == candidate or "/Unity/" in entry["file"] and f'"{candidate}"' in file.read_text():
+                    return strip_outputs(shlex.split(entry["command"]))
         raise Fault(f"{source}: nothing compiles it")
 
 
@@ -100,8 +112,8 @@ def strip_outputs(arguments):
 class Overlay:
     """Changed copies of files, and files generated from them, which take precedence over the tree and the build."""
 
-    def __init__(self, page, build, folder):
-        self.page, self.build = page, build
+    def __init__(self, page, build, folder, also=()):
+        self.page, self.build, self.also = page, build, also
         self.tree, self.made = folder / "tree", folder / "build"
         self.changed = [pathlib.Path(name) for name in changed_files(page)]
         for name in self.changed:
@@ -110,12 +122,25 @@ class Overlay:
                 shutil.copy(ROOT / name, self.tree / name)
         apply_diffs(page, self.tree)
 
-    def includes(self):
-        return [f"-I{self.tree}", f"-I{self.made}"]
+    def includes(self, command=()):
+        """Hides folders of headers, those that `command` has."""
+        found = [f"-I{self.tree}", f"-I{self.made}"]
+        for argument in command:
+            path = pathlib.Path(argument[2:])
+            for root, copies in ((self.build.folder, self.made), (ROOT, self.tree)):
+                if argument.startswith("-I/") and path.is_relative_to(root):
+                    found.append(f"-I{copies / path.relative_to(root)}")
+                    break
+        return found
 
     def generate(self):
         done = set()
         for name in self.changed:
+            if name.suffix == ".fbs":
+                command, made = self.build.schema_compiler(ROOT / name)
+                out = self.made / made.relative_to(self.build.folder)
+                out.parent.mkdir(parents=True, exist_ok=True)
+                run([str(out.parent) if a == str(made.parent) else self.in_overlay(a) for a in command], made.parent)
             if name.suffix != ".td":
                 continue
             for command, made in self.build.generators(ROOT / name):
@@ -136,8 +161,8 @@ class Overlay:
         return str(self.tree / path.relative_to(ROOT)) if changed else argument
 
     def sources(self):
-        """Changed .cpp files, and those that include a changed table in the same folder."""
-        found = {name for name in self.changed if name.suffix == ".cpp" and not is_test(name)}
+        """Changed .cpp files, and those in the folder of a changed table that include it."""
+        found = {name for name in self.changed if name.suffix == ".cpp" and not is_test(name)} | set(self.also)
         for name in self.changed:
             if name.suffix == ".def":
                 for source in (ROOT / name).parent.glob("*.cpp"):
@@ -150,16 +175,21 @@ class Overlay:
         command = self.build.compiler(ROOT / name)
         at = next(i for i, a in enumerate(command) if a.startswith(("-I", "-D", "-isystem")))
         # No warnings: generated files have some, which the build suppresses.
-        run([*command[:at], *self.includes(), *command[at:], "-w", "-fsyntax-only", source], self.build.folder)
+        run([*command[:at], *self.includes(command), *command[at:], "-w", "-fsyntax-only", source], self.build.folder)
 
 
 def is_test(name):
     return pathlib.Path(name).parts[0] == "test"
 
 
-def check(page, build, most):
+def check(page, build, given):
     """Yields the faults of a tutorial."""
-    counted = [name for name in changed_files(page) if not is_test(name)]
+    most = given.most
+    counted = [
+        name
+        for name in changed_files(page)
+        if not is_test(name) and pathlib.Path(name).parent.name not in given.but
+    ]
     if not counted:
         yield "changes nothing"
         return
@@ -168,7 +198,7 @@ def check(page, build, most):
         return
     with tempfile.TemporaryDirectory() as folder:
         try:
-            overlay = Overlay(page, build, pathlib.Path(folder))
+            overlay = Overlay(page, build, pathlib.Path(folder), given.also)
             overlay.generate()
             with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
                 list(pool.map(overlay.check_syntax, overlay.sources()))
@@ -192,6 +222,8 @@ def main():
     parser.add_argument("pages", nargs="+", type=lambda name: pathlib.Path(name).resolve())
     parser.add_argument("--check", type=pathlib.Path)
     parser.add_argument("--most", type=int)
+    parser.add_argument("--but", action="append", default=[])
+    parser.add_argument("--also", action="append", default=[], type=pathlib.Path)
     parser.add_argument("--build", type=pathlib.Path)
     given = parser.parse_args()
     if bool(given.check) == bool(given.build):
@@ -200,7 +232,7 @@ def main():
         build_really(given.pages, given.build.resolve())
         return 0
     build = Build(given.check.resolve())
-    faults = [f"{page.name}: {fault}" for page in given.pages for fault in check(page, build, given.most)]
+    faults = [f"{page.name}: {fault}" for page in given.pages for fault in check(page, build, given)]
     print("".join(fault + "\n" for fault in faults), end="")
     return bool(faults)
 
