@@ -23,7 +23,7 @@ SECTIONS = {
     "Guide": [f"docs/guide/{name}" for name in (
         "models", "training", "precision", "diagnosis", "gpu", "c-api", "command-line", "performance", "limits")],
     "Tutorials": [f"docs/tutorials/{name}" for name in (
-        "add-an-op", "add-an-option", "add-an-optimizer", "add-a-hyper-parameter", "add-a-format")],
+        "add-an-op", "add-an-option", "add-an-optimizer", "add-a-hyper-parameter", "add-a-format", "add-a-device")],
     "Formats": ["docs/format/package", "docs/format/checkpoint", "docs/format/report"],
     "Rationale": ["docs/rationale/train", "docs/rationale/amp", "docs/rationale/exec"],
     "Reference": ["compiler/Import/OPS", "compiler/Import/TRAINING"],
