@@ -261,14 +261,14 @@ private:
       return false;
     }
     int64_t before = std::max(lhs.shape.items, rhs.shape.items);
-    if (merged.shape.items < limits.fewItems && before >= limits.fewItems &&
-        merged.work() > limits.sharedWork) {
+    if (merged.shape.items < limits.minItems && before >= limits.minItems &&
+        merged.work() > limits.minParallelWork) {
       reason = "the work could not be shared among threads any more";
       return false;
     }
     bool wasFlat = lhs.shape.isFlat || rhs.shape.isFlat;
     if (wasFlat && merged.shape.lanes < limits.flatLanes &&
-        merged.work() > limits.sharedWork) {
+        merged.work() > limits.minParallelWork) {
       reason = "rows are too short for vectors";
       return false;
     }
@@ -286,7 +286,7 @@ private:
 
   /// True if `group` computes many elements with several threads.
   bool isShared(const Group &group) const {
-    return isLong(group) && group.shape.items >= limits.fewItems &&
+    return isLong(group) && group.shape.items >= limits.minItems &&
            llvm::any_of(group.domain.nodes, [](const KernelNode &node) {
              return node.level == KernelLevel::Full &&
                     node.reduction == KernelReduction::None;

@@ -450,7 +450,7 @@ static linalg::GenericOp shareRows(linalg::GenericOp op,
   // If the blocks are even, elementwise producers of the operands can join the
   // kernel.
   const int64_t blocks = largestDivisor(size, limits.rowBlocks);
-  if (blocks >= limits.fewItems) {
+  if (blocks >= limits.minItems) {
     op = blockDimension(op, dims[0], blocks);
     splitInTwo(op, {dims[0] + 1});
   } else if (canCutUnevenly(op)) {
@@ -472,7 +472,7 @@ static void shareColumns(linalg::GenericOp op, const FusionLimits &limits) {
   const int64_t size = op.getStaticLoopRanges()[dims[0]];
   const int64_t blocks = largestDivisor(size, limits.rowBlocks);
   const int64_t rows = ReducedRun(op).size;
-  const int64_t enough = dims.size() == 1 ? limits.fewItems : 4;
+  const int64_t enough = dims.size() == 1 ? limits.minItems : 4;
   if (limits.splitRows && blocks < enough && rows > limits.rowBlocks &&
       canCutUnevenly(op))
     return cutUnevenly(op, std::min(limits.rowBlocks,
@@ -500,7 +500,7 @@ static linalg::GenericOp shareOut(linalg::GenericOp op,
     return nullptr;
   // Even blocks would determine the grid of the kernel that walks the rows.
   if (limits.splitRows && canCutUnevenly(op) && addsRows(op)) {
-    if (total >= limits.largeRest)
+    if (total >= limits.minRowsToSplit)
       cutUnevenly(op, limits.rowBlocks);
     return nullptr;
   }
@@ -515,7 +515,7 @@ static linalg::GenericOp shareOut(linalg::GenericOp op,
   for (int64_t size : ArrayRef<int64_t>(loops).take_front(dims[0]))
     rows *= size;
   if (limits.splitRows && dims.back() + 1 == loops.size() &&
-      rows < limits.fewItems)
+      rows < limits.minItems)
     return shareRows(op, limits);
   return nullptr;
 }

@@ -291,7 +291,7 @@ void InputUses::visitJoin(train::JoinOpInterface join, OpOperand &use, Way way,
   int64_t end = begin + typeOf(use.get()).getDimSize(axis);
   RankedTensorType joined = typeOf(join->getResult(0));
   for (OpOperand &further : join->getResult(0).getUses()) {
-    auto parts = dyn_cast<train::PartOpInterface>(further.getOwner());
+    auto parts = dyn_cast<train::SplitOpInterface>(further.getOwner());
     if (!parts) {
       next.push_back({Value(), &further, way});
       continue;

@@ -59,7 +59,7 @@ private:
                              : findJoinedSamples(term, batchSize, sources);
       joined = joined ? joined : inner;
       // An op that is linear in a mean over samples is such a mean as well.
-      auto mean = dyn_cast_or_null<train::BatchLossOpInterface>(inner);
+      auto mean = dyn_cast_or_null<train::LossReductionOpInterface>(inner);
       if (growth == LossGrowth::Sum && mean && !mean.isSumReduction())
         growth = LossGrowth::Mean;
       if (growth == LossGrowth::Sum)
@@ -91,7 +91,7 @@ private:
   /// A mean over counted labels or with class weights is weighted by the op's
   /// divisor.
   Accumulation weighByOp(const LossTerm &term) {
-    auto op = term.value.getDefiningOp<train::BatchLossOpInterface>();
+    auto op = term.value.getDefiningOp<train::LossReductionOpInterface>();
     Accumulation result{double(count)};
     result.divisor = op.buildDivisor(builder);
     result.terms *= double(op.countTerms());

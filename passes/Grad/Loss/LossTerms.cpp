@@ -61,7 +61,7 @@ static bool isStack(Value value, SmallVectorImpl<Value> &parts) {
 /// Splits `term` if it sums or averages stacked values.
 static bool takeStackApart(const LossTerm &term,
                            SmallVectorImpl<LossTerm> &parts) {
-  auto op = term.value.getDefiningOp<train::BatchLossOpInterface>();
+  auto op = term.value.getDefiningOp<train::LossReductionOpInterface>();
   if (!op || !isa<train::ReductionOpInterface>(op.getOperation()))
     return false;
   SmallVector<Value> stacked;
@@ -153,11 +153,12 @@ static bool reducesSamples(Operation *op, int64_t batchSize) {
 /// The op behind `term` that sums or averages the samples: the innermost
 /// reduction that reduces them, else the outermost reduction. Factors on the
 /// way are added to `term`.
-static train::BatchLossOpInterface
+static train::LossReductionOpInterface
 findBatchOp(LossTerm &term, int64_t batchSize, const Sources &sources) {
-  train::BatchLossOpInterface found;
+  train::LossReductionOpInterface found;
   LossTerm next = term;
-  while (auto op = next.value.getDefiningOp<train::BatchLossOpInterface>()) {
+  while (auto op =
+             next.value.getDefiningOp<train::LossReductionOpInterface>()) {
     if (!found || reducesSamples(op, batchSize)) {
       found = op;
       term = next;
@@ -176,7 +177,7 @@ findBatchOp(LossTerm &term, int64_t batchSize, const Sources &sources) {
 
 LossGrowth mpc::growthOf(LossTerm &term, int64_t batchSize,
                          const Sources &sources) {
-  train::BatchLossOpInterface op = findBatchOp(term, batchSize, sources);
+  train::LossReductionOpInterface op = findBatchOp(term, batchSize, sources);
   if (!op)
     return LossGrowth::Other;
   if (op.isWeighted())

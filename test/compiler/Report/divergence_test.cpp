@@ -73,13 +73,13 @@ TEST(Divergence, BlamesTheFirstWhoseInputsAreRight) {
   Function function = makeFunction(
       {{"a", "x", {}}, {"b", "x", {0}}, {"c", "x", {1}}, {"d", "x", {0, 2}}});
   std::vector<SharedOp> ops = matchOps(function, function);
-  EXPECT_EQ(findParting(ops, {0.01, 0.02, 0.03, 0.1}, 0.1), std::nullopt);
-  EXPECT_EQ(findParting(ops, {0.01, 0.5, 0.9, 0.9}, 0.1), 1u);
-  EXPECT_EQ(findParting(ops, {0.01, 0.02, INFINITY, INFINITY}, 0.1), 2u);
+  EXPECT_EQ(findDivergence(ops, {0.01, 0.02, 0.03, 0.1}, 0.1), std::nullopt);
+  EXPECT_EQ(findDivergence(ops, {0.01, 0.5, 0.9, 0.9}, 0.1), 1u);
+  EXPECT_EQ(findDivergence(ops, {0.01, 0.02, INFINITY, INFINITY}, 0.1), 2u);
   // "c" is the first op with a large error, but "b" caused most of it.
-  EXPECT_EQ(findParting(ops, {0.01, 0.09, 0.12, 0.2}, 0.1), 1u);
-  EXPECT_EQ(findParting(ops, {0.04, 0.06, 0.12, 0.2}, 0.1), 2u);
-  EXPECT_EQ(findParting(ops, {0.09, 0.095, 0.1, 0.12}, 0.1), 0u);
+  EXPECT_EQ(findDivergence(ops, {0.01, 0.09, 0.12, 0.2}, 0.1), 1u);
+  EXPECT_EQ(findDivergence(ops, {0.04, 0.06, 0.12, 0.2}, 0.1), 2u);
+  EXPECT_EQ(findDivergence(ops, {0.09, 0.095, 0.1, 0.12}, 0.1), 0u);
   EXPECT_DOUBLE_EQ(errorOfInputs(ops[3], {0.01, 0.5, 0.9, 2}), 0.9);
   EXPECT_EQ(errorOfInputs(ops[0], {0.01, 0.5, 0.9, 2}), 0);
 }

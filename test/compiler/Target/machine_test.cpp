@@ -39,8 +39,8 @@ TEST(Machine, WidensWhatItHasNoUnitsFor) {
 // costs time.
 TEST(Machine, ChargesTransposesAndLaunchesOfGpus) {
   Machine hopper = findMachine("cuda", {"sm_80", "sm_89", "sm_90"});
-  EXPECT_GT(hopper.turnedBytes, 0);
-  EXPECT_LT(hopper.turnedBytes, hopper.bytes);
+  EXPECT_GT(hopper.transposedBytes, 0);
+  EXPECT_LT(hopper.transposedBytes, hopper.bytes);
   EXPECT_GT(hopper.launch, 0);
   EXPECT_EQ(findMachine("cpu", {}).launch, 0);
 }

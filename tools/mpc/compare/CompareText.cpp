@@ -84,7 +84,7 @@ void CompareResult::findWorst() {
     if (parting)
       continue;
     if (auto op =
-            report::findParting(comparison.ops, errors, tolerances.tensor))
+            report::findDivergence(comparison.ops, errors, tolerances.tensor))
       parting =
           Worst{*op, errors[*op],
                 report::errorOfInputs(comparison.ops[*op], errors), s + 1};
