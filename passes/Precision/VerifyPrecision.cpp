@@ -43,7 +43,7 @@ static LogicalResult verifySignature(func::FuncOp func) {
 
 /// Whether `state` holds bf16 master weights or their compensation, which
 /// verifyMasters checks.
-static bool isOfMasters(train::StateOp state) {
+static bool isMasterOrCompensation(train::StateOp state) {
   auto module = state->getParentOfType<ModuleOp>();
   if (!module->hasAttr(kMastersAttr))
     return false;
@@ -61,7 +61,8 @@ static LogicalResult verifyState(train::StateOp state) {
                  state, "mpc-hoist-weight-quantization");
   if (!isLowTensor(state.getType()) ||
       state.getKind() == train::StateKind::WorkingCopy ||
-      state.getKind() == train::StateKind::Constant || isOfMasters(state))
+      state.getKind() == train::StateKind::Constant ||
+      isMasterOrCompensation(state))
     return success();
   return blame(emitError(state.getLoc(), "state '")
                    << state.getSymName() << "' must not be 16-bit: only "

@@ -41,7 +41,7 @@ void checkLayout(llvm::MutableArrayRef<Lifetime> regions) {
     EXPECT_LE(region.offset + region.size, size);
   }
   EXPECT_LE(size, sum);
-  EXPECT_EQ(leastArena(regions), leastSize(regions));
+  EXPECT_EQ(arenaLowerBound(regions), leastSize(regions));
   EXPECT_GE(size, leastSize(regions));
   for (size_t i = 0; i < regions.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
