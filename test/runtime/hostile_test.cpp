@@ -26,7 +26,7 @@ std::string abandoned(const std::string& checkpoint) {
   pid_t gone = fork();
   if (gone == 0) _exit(0);
   EXPECT_EQ(waitpid(gone, nullptr, 0), gone);
-  std::string name = runtime::name_beside(checkpoint, "tmp");
+  std::string name = runtime::unique_sibling_name(checkpoint, "tmp");
   std::string mine = ".tmp-" + std::to_string(getpid());
   return name.replace(name.find(mine), mine.size(),
                       ".tmp-" + std::to_string(gone));

@@ -120,7 +120,7 @@ TEST(Checkpoint, RemovesWhatAKilledPruneLeft) {
   std::string mine = "-" + std::to_string(getpid()) + "-";
   for (const char* name :
        {"step-1", "step-2.old-1-00000000-0000000000000000"}) {
-    std::string left = runtime::name_beside(folder / name, "tmp");
+    std::string left = runtime::unique_sibling_name(folder / name, "tmp");
     left.replace(left.rfind(mine), mine.size(),
                  "-" + std::to_string(killed) + "-");
     EXPECT_EQ(save(session, left).code, MPC_OK);
@@ -155,7 +155,7 @@ TEST(Checkpoint, PrunesOldOnesAndDebris) {
   pid_t gone = fork();
   if (gone == 0) _exit(0);
   ASSERT_EQ(waitpid(gone, nullptr, 0), gone);
-  std::string alive = runtime::name_beside("step-8", "tmp");
+  std::string alive = runtime::unique_sibling_name("step-8", "tmp");
   std::string dead = alive;
   std::string mine = std::to_string(getpid());
   dead.replace(dead.find(mine), mine.size(), std::to_string(gone));

@@ -92,9 +92,9 @@ static int verify(const CheckpointCommand &options) {
 static int list(const CheckpointCommand &options) {
   std::vector<CheckpointInfo> checkpoints;
   if (isCheckpoint(options.path))
-    checkpoints.push_back(glanceAtCheckpoint(options.path));
+    checkpoints.push_back(checkManifestAndSizes(options.path));
   for (const std::string &path : listCheckpoints(options.path))
-    checkpoints.push_back(glanceAtCheckpoint(path));
+    checkpoints.push_back(checkManifestAndSizes(path));
   if (checkpoints.empty())
     note("'" + options.path + "' contains no checkpoint");
   print(checkpoints, options.json, "complete");

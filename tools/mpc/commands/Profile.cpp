@@ -68,7 +68,7 @@ public:
 
   void add(const double *row) {
     for (int64_t i = 0; i < kObservationWidth; ++i)
-      if (i != kFirstBroken && i != kLargest && i != kSmallest)
+      if (i != kFirstNonFinite && i != kLargest && i != kSmallest)
         sums[i] += row[i];
     largest = std::max(largest, row[kLargest]);
     if (smallest == 0 || (row[kSmallest] != 0 && row[kSmallest] < smallest))

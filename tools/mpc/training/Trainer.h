@@ -90,7 +90,7 @@ private:
   void setRate(double rate);
   void setTotalSteps();
   std::optional<double> readRate() const;
-  void takeOptions(const std::string &misfit);
+  void takeOptions(const std::string &mismatch);
   void restorePosition();
   void noteOtherData() const;
   void noteSamplesLeftOut() const;
