@@ -201,8 +201,8 @@ private:
 
 static int runProfile(const ProfileCommand &options) {
   std::string place =
-      findPlace(options.output,
-                {{"the package", options.package}, {"the data", options.data}});
+      resolveOutputPath(options.output, {{"the package", options.package},
+                                         {"the data", options.data}});
   Program program(options.package);
   const char *entry = program.stepEntry();
   if (program.option("observe") != "profile")
@@ -235,9 +235,9 @@ static int runProfile(const ProfileCommand &options) {
         format("step %llu", static_cast<unsigned long long>(step + 1)));
   }
   writeFile(place, profile.toJson().dump(1) + "\n");
-  say("%s: %s over %s\n", options.output.c_str(),
-      formatCount(profile.numTensors(), "tensor").c_str(),
-      formatCount(options.steps, "step").c_str());
+  printResult("%s: %s over %s\n", options.output.c_str(),
+              formatCount(profile.numTensors(), "tensor").c_str(),
+              formatCount(options.steps, "step").c_str());
   return Ok;
 }
 

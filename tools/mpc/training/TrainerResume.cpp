@@ -70,7 +70,7 @@ void Trainer::resume() {
                  options.checkpointDir.c_str());
     return;
   }
-  takeOptions(mismatch);
+  checkTrainedOptions(mismatch);
   restorePosition();
   noteOtherData();
   epochLoss.restore(session.property(kLoss).value_or(""));
@@ -83,19 +83,19 @@ void Trainer::resume() {
 /// with those of the program; options that would make it a different training
 /// are an error unless --resume=force is given. `mismatch` describes an
 /// optimizer state that only one of them has, or is "".
-void Trainer::takeOptions(const std::string &mismatch) {
+void Trainer::checkTrainedOptions(const std::string &mismatch) {
   OptionChanges changes = compareOptions(session, program);
-  if (!changes.graver.empty() && !options.force)
+  if (!changes.incompatible.empty() && !options.force)
     throw Failure(Usage,
                   "the checkpoint was trained with other options: " +
-                      joinWords(changes.graver) +
+                      joinWords(changes.incompatible) +
                       "; use --resume=force to continue anyway" +
                       (mismatch.empty() ? "" : ", with the optimizer reset"));
   if (!mismatch.empty() && !options.force && !changes.states)
     throw Failure(Damaged,
                   "the checkpoint belongs to another program: " + mismatch);
-  std::vector<std::string> said = changes.graver;
-  said.insert(said.end(), changes.milder.begin(), changes.milder.end());
+  std::vector<std::string> said = changes.incompatible;
+  said.insert(said.end(), changes.compatible.begin(), changes.compatible.end());
   if (!said.empty())
     std::fprintf(stderr, "mpc: note: continuing with %s\n",
                  joinWords(said).c_str());

@@ -79,7 +79,8 @@ TEST(TrainedOptions, TellWhatDiffers) {
   tool::rememberOptions(session, first);
   tool::OptionChanges none = tool::compareOptions(session, first);
   EXPECT_TRUE(none.known);
-  EXPECT_TRUE(none.milder.empty() && none.graver.empty() && !none.rate);
+  EXPECT_TRUE(none.compatible.empty() && none.incompatible.empty() &&
+              !none.rate);
 
   // Options that one of the two does not record are not compared.
   tool::Program second = makeProgram(folder, "b.mpc",
@@ -89,9 +90,9 @@ TEST(TrainedOptions, TellWhatDiffers) {
                                       {"weight-decay", "0.5"},
                                       {"beta1", "0.8"}});
   tool::OptionChanges changes = tool::compareOptions(session, second);
-  EXPECT_EQ(changes.graver,
+  EXPECT_EQ(changes.incompatible,
             std::vector<std::string>{"loss 'l1' instead of 'mse'"});
-  EXPECT_EQ(changes.milder,
+  EXPECT_EQ(changes.compatible,
             (std::vector<std::string>{"lr '0.2' instead of '0.1'",
                                       "weight-decay '0.5' instead of '0.1'"}));
   EXPECT_TRUE(changes.rate);
