@@ -108,7 +108,7 @@ TEST_P(Refusals, OfSessionsStepsSavesAndLoads) {
 
 // A kernel fails when all reserved memory is used up. If nothing was written
 // before it, the session continues once memory is available again.
-TEST(Sessions, GoOnAfterAKernelThatFailed) {
+TEST(Sessions, ContinueAfterAKernelFailure) {
   PackageOptions options;
   options.edit = [](program::ProgramT& p) {
     for (auto& entry : p.variants[0]->entries)
