@@ -108,7 +108,7 @@ TEST_F(ChoicesFile, ManyProcessesAtOnce) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
 
-TEST(FileName, HasNoSurprises) {
+TEST(FileName, ReplacesSpecialCharacters) {
   EXPECT_EQ(file_name_of("NVIDIA H200/../x-1.2"), "NVIDIA_H200_.._x-1.2");
 }
 

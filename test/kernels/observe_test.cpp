@@ -44,7 +44,7 @@ std::vector<double> result_of(const KernelDesc& desc,
   return values_of(desc.operands.back(), operands.back());
 }
 
-TEST(ObserveKernel, CountsWhatThereIs) {
+TEST(ObserveKernel, CountsAllClassesOfValues) {
   const KernelDesc desc = observe_desc(MPC_DTYPE_F32, 10);
   const std::vector<double> row = result_of(
       desc, {{0, 1, -1.5, 0.25, kInf, -0.0, kNan, -kInf, 3, 1e-30}}, 1);

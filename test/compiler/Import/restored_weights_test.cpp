@@ -10,7 +10,7 @@ using namespace mpc::test;
 
 namespace {
 
-TEST(RestoreTiedWeights, MakesNodesOfWhatTheExporterStoredAgain) {
+TEST(RestoreTiedWeights, ReplacesStoredCopiesByNodes) {
   auto file = fileWith({{"w", {2, 3}, {1, 2, 3, 4, 5, 6}},
                         {"turned", {3, 2}, {1, 4, 2, 5, 3, 6}},
                         {"same", {2, 3}, {1, 2, 3, 4, 5, 6}},
@@ -31,7 +31,7 @@ TEST(RestoreTiedWeights, MakesNodesOfWhatTheExporterStoredAgain) {
   EXPECT_EQ(graph.node(2).op_type(), "Relu");
 }
 
-TEST(RestoreTiedWeights, LeavesWhatMayBeChance) {
+TEST(RestoreTiedWeights, IgnoresAccidentalMatches) {
   // Equal elements, a buffer, what was asked for, and copies of no parameter.
   EXPECT_TRUE(restoreTiedWeights(fileWith({{"w", {2, 2}, {1, 1, 1, 1}},
                                            {"ones", {2, 2}, {1, 1, 1, 1}}}),
@@ -66,7 +66,7 @@ TEST(RestoreTiedWeights, DoesNothingWithoutASignature) {
 }
 
 // Older files also list every initializer as an input.
-TEST(RestoreTiedWeights, TakesInputsAway) {
+TEST(RestoreTiedWeights, RemovesInputs) {
   auto file = fileWith({{"w", {1, 2}, {1, 2}}, {"val_0", {2, 1}, {1, 2}}});
   for (const char *name : {"x", "w", "val_0"})
     file->proto.mutable_graph()->add_input()->set_name(name);
@@ -75,7 +75,7 @@ TEST(RestoreTiedWeights, TakesInputsAway) {
   EXPECT_EQ(file->proto.graph().input(1).name(), "w");
 }
 
-TEST(DeduplicateRepeatedWeights, TakesInputsAway) {
+TEST(DeduplicateRepeatedWeights, RemovesInputs) {
   auto file = fileWith({{"expand", {2, 2}, {1, 2, 1, 2}}});
   for (const char *name : {"expand", "x"})
     file->proto.mutable_graph()->add_input()->set_name(name);
@@ -84,7 +84,7 @@ TEST(DeduplicateRepeatedWeights, TakesInputsAway) {
   EXPECT_EQ(file->proto.graph().input(0).name(), "x");
 }
 
-TEST(LiftWeights, KeepsNodesOfWhatWouldBeTooMuch) {
+TEST(LiftWeights, KeepsNodesOfLargeWeights) {
   onnx::ModelProto model;
   for (const char *name : {"a", "b"}) {
     std::string shape = std::string(name) + ".shape";
@@ -108,7 +108,7 @@ TEST(LiftWeights, KeepsNodesOfWhatWouldBeTooMuch) {
   EXPECT_EQ(liftWeights(model, 512), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(DeduplicateRepeatedWeights, MakesOneOfEqualParts) {
+TEST(DeduplicateRepeatedWeights, KeepsOneOfEqualParts) {
   auto file = fileWith({{"expand", {2, 1, 3}, {1, 2, 3, 1, 2, 3}},
                         {"other", {2, 1, 3}, {1, 2, 3, 1, 2, 4}},
                         {"ones", {2, 2}, {1, 1, 1, 1}},
@@ -129,7 +129,7 @@ TEST(DeduplicateRepeatedWeights, MakesOneOfEqualParts) {
   EXPECT_EQ(graph.node(0).output(0), "expand");
 }
 
-TEST(DeduplicateRepeatedWeights, GoesOnWithinEqualParts) {
+TEST(DeduplicateRepeatedWeights, DeduplicatesWithinEqualParts) {
   auto file = fileWith({{"token", {2, 2, 2}, {1, 2, 1, 2, 1, 2, 1, 2}},
                         {"rows", {1, 2, 2}, {1, 2, 1, 2}},
                         {"inner", {2, 2, 2}, {1, 2, 1, 2, 3, 4, 3, 4}}});
@@ -141,8 +141,7 @@ TEST(DeduplicateRepeatedWeights, GoesOnWithinEqualParts) {
   EXPECT_EQ(graph.initializer(0).raw_data().size(), 2 * sizeof(float));
   EXPECT_EQ(graph.initializer(1).raw_data().size(), 2 * sizeof(float));
 }
-TEST(DeduplicateRepeatedWeights,
-     LeavesWhatIsAskedForAndWhatNoParameterIsMissingFor) {
+TEST(DeduplicateRepeatedWeights, KeepsSelectedWeightsAndCompleteModels) {
   Matrix expand = {"expand", {2, 2}, {1, 2, 1, 2}};
   EXPECT_TRUE(
       deduplicateRepeatedWeights(fileWith({expand}), [](llvm::StringRef name) {

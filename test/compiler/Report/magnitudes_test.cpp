@@ -72,7 +72,7 @@ TEST(Magnitudes, SumsOfManyElements) {
   EXPECT_EQ(norms[unknown], 0);
 }
 
-TEST(Magnitudes, OfWhatIsFinite) {
+TEST(Magnitudes, IgnoreNonFiniteValues) {
   Graph graph;
   int64_t x = graph.add(ErrorPropagation::Other, {kInfinity, 3, 4}, {});
   int64_t sum = graph.add(ErrorPropagation::Summed, {kInfinity}, {x});
@@ -110,7 +110,7 @@ TEST(Magnitudes, SumsOfTwoThatCancel) {
   EXPECT_DOUBLE_EQ(graph.leastNorms(kUnitOfF32)[little], terms * 0x1p-14);
 }
 
-TEST(Magnitudes, FollowWhatMovesAndScales) {
+TEST(Magnitudes, FollowMovesAndProducts) {
   Graph graph;
   int64_t x = graph.add(ErrorPropagation::Other, {3}, {});
   int64_t y = graph.add(ErrorPropagation::Other, {-3}, {});
@@ -131,7 +131,7 @@ TEST(Magnitudes, FollowWhatMovesAndScales) {
   EXPECT_DOUBLE_EQ(norms[sum], terms / 16);
 }
 
-TEST(Magnitudes, QuotientsAndProductsLessSums) {
+TEST(Magnitudes, QuotientsAndCentredProducts) {
   Graph graph;
   int64_t x = graph.add(ErrorPropagation::Other, {3}, {});
   int64_t y = graph.add(ErrorPropagation::Other, {-3}, {});
@@ -153,7 +153,7 @@ TEST(Magnitudes, QuotientsAndProductsLessSums) {
 // The gradient through the maximum that a log-sum-exp subtracts: the incoming
 // gradient minus the sum of its product with the softmax. It is 0; an error of
 // 1 % is detected.
-TEST(Magnitudes, TrueErrorsAreFound) {
+TEST(Magnitudes, DetectTrueErrors) {
   Graph graph;
   int64_t grad = graph.add(ErrorPropagation::Other, {0.5, -0.25}, {});
   int64_t parts =

@@ -35,7 +35,7 @@ Latest load_latest(const SessionPtr& session, const std::string& folder) {
   return latest;
 }
 
-TEST(Checkpoint, FallsBackToTheNewestWholeOne) {
+TEST(Checkpoint, FallsBackToTheNewestIntactCheckpoint) {
   Folder folder;
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
@@ -79,7 +79,7 @@ TEST(Checkpoint, FallsBackToTheNewestWholeOne) {
 
 // A checkpoint that cannot be read now may be intact: loading an older one
 // would silently discard the training since.
-TEST(Checkpoint, OnlyDamageMakesAnOlderOneTheLatest) {
+TEST(Checkpoint, FallsBackOnlyFromDamagedCheckpoints) {
   Folder folder;
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
@@ -110,7 +110,7 @@ TEST(Checkpoint, OnlyDamageMakesAnOlderOneTheLatest) {
 }
 
 // Leftovers of a process that was killed while pruning and is still a zombie.
-TEST(Checkpoint, RemovesWhatAKilledPruneLeft) {
+TEST(Checkpoint, RemovesLeftoversOfAKilledPrune) {
   Folder folder;
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
@@ -140,7 +140,7 @@ TEST(Checkpoint, RemovesWhatAKilledPruneLeft) {
   EXPECT_OK(runtime::remove_leftovers(files, folder / "none"));
 }
 
-TEST(Checkpoint, PrunesOldOnesAndDebris) {
+TEST(Checkpoint, PrunesOldCheckpointsAndLeftovers) {
   Folder folder;
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);

@@ -178,7 +178,7 @@ int create_with_room(const ProgramPtr& program, rlim_t room) {
 }
 
 // The memory reserved for oneDNN must be available before oneDNN is used.
-TEST(Sessions, NeedRoomForTheLibrary) {
+TEST(Sessions, FailWithoutMemoryForOneDnn) {
   ProgramPtr program = load(make_package());
   bool refused = false, created = false;
   for (rlim_t room = 0; room <= 96 << 20; room += 2 << 20) {

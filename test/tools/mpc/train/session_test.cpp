@@ -27,7 +27,7 @@ test::Bytes makePackage() {
   return test::make_package(options);
 }
 
-TEST(Session, ADeviceThatIsNotThereIsExitStatus8) {
+TEST(Session, MissingDeviceIsExitStatus8) {
   WithoutDriver nobody;
   test::Folder folder;
   std::string path = folder / "m.mpc";
@@ -98,7 +98,7 @@ TEST(TrainedOptions, TellWhatDiffers) {
   EXPECT_TRUE(changes.rate);
 }
 
-TEST(Session, AutoFallsBackToTheCpuAloud) {
+TEST(Session, AutoFallsBackToTheCpuWithANote) {
   WithoutDriver nobody;
   test::Folder folder;
   std::string path = folder / "m.mpc";
@@ -111,7 +111,7 @@ TEST(Session, AutoFallsBackToTheCpuAloud) {
   EXPECT_NE(said.find("libcuda.so.1"), std::string::npos) << said;
 }
 
-TEST(Session, ThePlainCpuIsNoNews) {
+TEST(Session, PlainCpuPrintsNoNote) {
   test::Folder folder;
   std::string path = folder / "m.mpc";
   test::write_bytes(path, makePackage());
