@@ -19,7 +19,7 @@ enum ObservationField : int64_t {
   kNans,
   kInfinities,
   kZeros,
-  kFirstBroken,
+  kFirstNonFinite,
   kLargest,
   kSmallest,
   kExponents = 8,
@@ -78,7 +78,8 @@ struct Observation {
     row[kNans] = static_cast<double>(nans);
     row[kInfinities] = static_cast<double>(infinities);
     row[kZeros] = static_cast<double>(zeros);
-    row[kFirstBroken] = first == INT64_MAX ? -1.0 : static_cast<double>(first);
+    row[kFirstNonFinite] =
+        first == INT64_MAX ? -1.0 : static_cast<double>(first);
     row[kLargest] = static_cast<double>(largest);
     row[kSmallest] = static_cast<double>(smallest);
     for (int i = 0; i < kExponentCount; ++i)

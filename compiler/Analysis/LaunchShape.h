@@ -17,9 +17,10 @@ struct LaunchShape {
 
 /// Limits that decide which ops become one kernel.
 struct FusionLimits {
-  int64_t sharedWork; ///< More work than this (see elementCost) must not be
-                      ///< left to few items if there could be more.
-  int64_t fewItems;   ///< Fewer items than this are few.
+  int64_t minParallelWork; ///< Work (see elementCost) above which a kernel
+                           ///< must not have fewer items than `minItems`, if
+                           ///< there could be more.
+  int64_t minItems;        ///< The smallest number of items that is not few.
   int64_t longSum;    ///< A sum over at least so many elements at once is a
                       ///< separate kernel: its users gain more from fusion with
                       ///< the kernels of their other operands.
@@ -28,7 +29,7 @@ struct FusionLimits {
   int64_t largeSum;   ///< A sum over so many elements is done in two steps,
   int64_t rowBlocks;  ///< with at most this many blocks.
   bool splitRows;     ///< Two steps also for sums over a few long rows,
-  int64_t largeRest;  ///< and for sums over so many rows of a larger walk.
+  int64_t minRowsToSplit; ///< and for sums over so many rows of a larger walk.
 };
 
 } // namespace mpc

@@ -192,8 +192,8 @@ Error mpc::exportTrained(StringRef originalPath, const TrainedStates &states,
       auto isApart = [&](StringRef name) {
         return states.count(name.str()) != 0;
       };
-      tieCopies(*model, isApart);
-      untileWeights(*model, isApart);
+      restoreTiedWeights(*model, isApart);
+      deduplicateRepeatedWeights(*model, isApart);
       if (Error error = separateCalls(proto, states))
         return error;
     }

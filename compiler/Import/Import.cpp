@@ -5,7 +5,7 @@
 
 #include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Import/Check/CheckModel.h"
-#include "compiler/Import/Check/Remarks.h"
+#include "compiler/Import/Check/ExportDiagnostics.h"
 #include "compiler/Import/File/FileMapping.h"
 #include "compiler/Import/File/ForEachTensor.h"
 #include "compiler/Import/Graph/Elements.h"
@@ -120,16 +120,17 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
     result.error = ModelError::Usage;
     return result;
   }
-  auto isApart = [&](StringRef name) { return apart.match(name); };
-  std::vector<std::string> tied = tieCopies(model, isApart);
+  auto isApart = [&](StringRef name) { return apart.matchAndMark(name); };
+  std::vector<std::string> tied = restoreTiedWeights(model, isApart);
   if (!tied.empty())
     result.notes.push_back(
         "treated as one weight that PyTorch's exporter stored twice: " +
         llvm::join(tied, ", ") +
         "; use option 'train'=REGEX to train matching ones separately");
-  std::vector<std::string> untiled = untileWeights(model, [&](StringRef name) {
-    return apart.match(name) || frozen.match(name);
-  });
+  std::vector<std::string> untiled =
+      deduplicateRepeatedWeights(model, [&](StringRef name) {
+        return apart.matchAndMark(name) || frozen.matchAndMark(name);
+      });
   if (!untiled.empty())
     result.notes.push_back(
         "one weight for all samples, although PyTorch's exporter stored it "

@@ -18,8 +18,8 @@ struct Machine {
   double bytes = 0; ///< Read or written.
   /// Operations of matrix products.
   double f32 = 0, tf32 = 0, bf16 = 0, f16 = 0, fp8 = 0;
-  double turnedBytes = 0; ///< Read or written by kernels that transpose.
-  double launch = 0;      ///< Nanoseconds of overhead per kernel.
+  double transposedBytes = 0; ///< Read or written by kernels that transpose.
+  double launch = 0;          ///< Nanoseconds of overhead per kernel.
 
   /// The number of bytes whose transfer takes as long as one operation saves in
   /// bf16 against f32.

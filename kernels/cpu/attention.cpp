@@ -131,7 +131,7 @@ class Strips {
 
 // Operands and results of the products of a strip. The first ones are operands
 // of the kernel.
-enum Place : int {
+enum Buffer : int {
   kGrad,
   kQuery,
   kKey,
@@ -145,12 +145,12 @@ enum Place : int {
   kP,
   kScoreGrads,
   kScratchpad,
-  kPlaces
+  kNumBuffers
 };
 
 // result[m, n] = lhs[m, k] rhs[k, n], or result += that.
 struct Product {
-  Place lhs, rhs, result;
+  Buffer lhs, rhs, result;
   int64_t m, n, k;
   bool transpose_lhs, transpose_rhs;
   memory::data_type result_type;
@@ -189,10 +189,10 @@ class AttentionKernel : public Kernel {
     parallel(threads_, [&](int worker, int) {
       char* memory = static_cast<char*>(scratch) + worker * worker_bytes_;
       for (int64_t i; (i = next++) < items_;) {
-        void* places[kPlaces] = {};
-        for (const auto& [place, offset] : scratch_)
-          places[place] = memory + offset;
-        if (!run_item(i, operands, places, worker)) ok = false;
+        void* buffers[kNumBuffers] = {};
+        for (const auto& [buffer, offset] : scratch_)
+          buffers[buffer] = memory + offset;
+        if (!run_item(i, operands, buffers, worker)) ok = false;
       }
     });
     return ok;
@@ -218,14 +218,14 @@ class AttentionKernel : public Kernel {
     loops_ = best_loops(type_ == memory::data_type::bf16, &loops_name_);
   }
 
-  // Computes one item; the places in scratch memory are set.
-  virtual bool run_item(int64_t item, void* const* operands, void** places,
+  // Computes one item; the buffers in scratch memory are set.
+  virtual bool run_item(int64_t item, void* const* operands, void** buffers,
                         int worker) const = 0;
   virtual std::vector<Product> products(const Strip& strip) const = 0;
 
   // Creates the products of all strips, and scratch memory of the given size
-  // for each place in `room`.
-  void make(std::vector<std::pair<Place, int64_t>> room) {
+  // for each buffer in `room`.
+  void make(std::vector<std::pair<Buffer, int64_t>> room) {
     const ThreadScope scope(1);
     const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
     std::vector<std::pair<int64_t, int64_t>> known;
@@ -257,8 +257,8 @@ class AttentionKernel : public Kernel {
     }
     room.emplace_back(kScratchpad, static_cast<int64_t>(scratchpad));
     ScratchLayout layout;
-    for (const auto& [place, bytes] : room)
-      scratch_.emplace_back(place,
+    for (const auto& [buffer, bytes] : room)
+      scratch_.emplace_back(buffer,
                             layout.add(static_cast<size_t>(bytes)).offset);
     worker_bytes_ = layout.size();
 
@@ -281,10 +281,10 @@ class AttentionKernel : public Kernel {
     }
   }
 
-  bool multiply(int64_t strip, size_t product, void* const* places,
+  bool multiply(int64_t strip, size_t product, void* const* buffers,
                 int worker) const {
     return calls_[static_cast<size_t>(worker)][variants_[strip]][product].run(
-        places, nullptr);
+        buffers, nullptr);
   }
 
   // The address of row `row` of an operand with rows of `width` elements.
@@ -293,23 +293,23 @@ class AttentionKernel : public Kernel {
     return static_cast<char*>(operand) +
            static_cast<size_t>(row * width) * mpc_dtype_size(dtype);
   }
-  // Provides `rows` rows of an input at the place: widens them, or sets the
+  // Provides `rows` rows of an input in the buffer: widens them, or sets the
   // address.
-  void bring(void** places, Place place, void* operand, int64_t row,
-             int64_t rows, int64_t width) const {
+  void load_input(void** buffers, Buffer buffer, void* operand, int64_t row,
+                  int64_t rows, int64_t width) const {
     void* from = at(operand, row, width, shape_.dtype);
     if (widened_)
       conversion_.widen(from, Part::flat(0, rows * width),
-                        static_cast<float*>(places[place]));
+                        static_cast<float*>(buffers[buffer]));
     else
-      places[place] = from;
+      buffers[buffer] = from;
   }
-  // Adds scratch memory for the inputs that `bring` widens.
-  void add_inputs(std::vector<std::pair<Place, int64_t>>* room,
-                  std::initializer_list<std::pair<Place, int64_t>> inputs) {
+  // Adds scratch memory for the inputs that `load_input` widens.
+  void add_inputs(std::vector<std::pair<Buffer, int64_t>>* room,
+                  std::initializer_list<std::pair<Buffer, int64_t>> inputs) {
     if (!widened_) return;
-    for (const auto& [place, elements] : inputs)
-      room->emplace_back(place, elements * 4);
+    for (const auto& [buffer, elements] : inputs)
+      room->emplace_back(buffer, elements * 4);
   }
   // The sums, an operand, from row `row` on.
   template <typename T>
@@ -348,7 +348,7 @@ class AttentionKernel : public Kernel {
   int threads_;
   const char* loops_name_;
   std::string name_;
-  std::vector<std::pair<Place, size_t>> scratch_;
+  std::vector<std::pair<Buffer, size_t>> scratch_;
   size_t worker_bytes_ = 0;
   std::vector<size_t> variants_;  // By strip.
   // By worker, because calls store addresses, then by variant.
@@ -361,7 +361,7 @@ class Forward final : public AttentionKernel {
       : AttentionKernel(shape,
                         shape.batch * shape.heads * Strips(shape).count(),
                         context, 1) {
-    std::vector<std::pair<Place, int64_t>> room = {
+    std::vector<std::pair<Buffer, int64_t>> room = {
         {kScores, strip_elements() * 4}};
     if (is_narrow()) room.emplace_back(kP, strip_elements() * 2);
     add_inputs(&room, {{kQuery, strips_.rows() * shape.depth},
@@ -380,7 +380,7 @@ class Forward final : public AttentionKernel {
              false, result_type(0)}};
   }
 
-  bool run_item(int64_t item, void* const* operands, void** places,
+  bool run_item(int64_t item, void* const* operands, void** buffers,
                 int worker) const override {
     const int64_t head = item / strips_.count();
     // With `causal`, the longest strips of a head start first.
@@ -389,17 +389,17 @@ class Forward final : public AttentionKernel {
     const int64_t first = head * shape_.queries + strip.first;
     const int64_t keys = key_head_of(head) * shape_.keys;
     const int64_t width = shape_.value_depth;
-    bring(places, kQuery, operands[0], first, strip.rows, shape_.depth);
-    bring(places, kKey, operands[1], keys, strip.count, shape_.depth);
-    bring(places, kValue, operands[2], keys, strip.count, width);
+    load_input(buffers, kQuery, operands[0], first, strip.rows, shape_.depth);
+    load_input(buffers, kKey, operands[1], keys, strip.count, shape_.depth);
+    load_input(buffers, kValue, operands[2], keys, strip.count, width);
     void* result = at(operands[3], first, width, shape_.result_dtypes[0]);
-    if (!is_rounded(0)) places[kResult] = result;
-    if (!places[kP]) places[kP] = places[kScores];
-    if (!multiply(index, 0, places, worker)) return false;
-    loops_.softmax(strip, static_cast<float*>(places[kScores]), places[kP],
+    if (!is_rounded(0)) buffers[kResult] = result;
+    if (!buffers[kP]) buffers[kP] = buffers[kScores];
+    if (!multiply(index, 0, buffers, worker)) return false;
+    loops_.softmax(strip, static_cast<float*>(buffers[kScores]), buffers[kP],
                    sums_from<float>(operands[4], first));
-    if (!multiply(index, 1, places, worker)) return false;
-    if (is_rounded(0)) round(places[kResult], strip.rows * width, result);
+    if (!multiply(index, 1, buffers, worker)) return false;
+    if (is_rounded(0)) round(buffers[kResult], strip.rows * width, result);
     return true;
   }
 };
@@ -410,7 +410,7 @@ class Backward final : public AttentionKernel {
  public:
   Backward(const AttentionShape& shape, const Context& context)
       : AttentionKernel(shape, shape.batch * shape.key_heads, context, 2.5) {
-    std::vector<std::pair<Place, int64_t>> room = {
+    std::vector<std::pair<Buffer, int64_t>> room = {
         {kScores, strip_elements() * 4}, {kPGrads, strip_elements() * 4}};
     if (is_narrow()) {
       room.emplace_back(kP, strip_elements() * 2);
@@ -425,7 +425,7 @@ class Backward final : public AttentionKernel {
     if (is_rounded(0)) room.emplace_back(kQueryGrad, rows * shape.depth * 4);
     for (const Summed& sums : sums_of(shape))
       if (shape.result_dtypes[sums.result] != MPC_DTYPE_F32)
-        room.emplace_back(sums.place, shape.keys * sums.width * 4);
+        room.emplace_back(sums.buffer, shape.keys * sums.width * 4);
     make(std::move(room));
   }
 
@@ -442,30 +442,31 @@ class Backward final : public AttentionKernel {
              result_type(0)}};
   }
 
-  bool run_item(int64_t item, void* const* operands, void** places,
+  bool run_item(int64_t item, void* const* operands, void** buffers,
                 int worker) const override {
     const int64_t keys = item * shape_.keys;
     const int64_t group = shape_.heads / shape_.key_heads;
-    bring(places, kKey, operands[2], keys, shape_.keys, shape_.depth);
-    bring(places, kValue, operands[3], keys, shape_.keys, shape_.value_depth);
-    if (!places[kP]) {
-      places[kP] = places[kScores];
-      places[kScoreGrads] = places[kPGrads];
+    load_input(buffers, kKey, operands[2], keys, shape_.keys, shape_.depth);
+    load_input(buffers, kValue, operands[3], keys, shape_.keys,
+               shape_.value_depth);
+    if (!buffers[kP]) {
+      buffers[kP] = buffers[kScores];
+      buffers[kScoreGrads] = buffers[kPGrads];
     }
     for (const Summed& sums : sums_of(shape_)) {
-      if (!places[sums.place])
-        places[sums.place] =
+      if (!buffers[sums.buffer])
+        buffers[sums.buffer] =
             at(operands[sums.operand], keys, sums.width, MPC_DTYPE_F32);
-      std::memset(places[sums.place], 0,
+      std::memset(buffers[sums.buffer], 0,
                   static_cast<size_t>(shape_.keys * sums.width) * 4);
     }
     // Heads that share keys are adjacent.
     for (int64_t head = item * group; head < (item + 1) * group; ++head)
       for (int64_t index = 0; index < strips_.count(); ++index)
-        if (!run_strip(head, index, operands, places, worker)) return false;
+        if (!run_strip(head, index, operands, buffers, worker)) return false;
     for (const Summed& sums : sums_of(shape_))
       if (shape_.result_dtypes[sums.result] != MPC_DTYPE_F32)
-        round(places[sums.place], shape_.keys * sums.width,
+        round(buffers[sums.buffer], shape_.keys * sums.width,
               at(operands[sums.operand], keys, sums.width, shape_.dtype));
     return true;
   }
@@ -473,7 +474,7 @@ class Backward final : public AttentionKernel {
  private:
   // A result that is a sum over queries.
   struct Summed {
-    Place place;
+    Buffer buffer;
     size_t operand, result;
     int64_t width;
   };
@@ -483,30 +484,30 @@ class Backward final : public AttentionKernel {
   }
 
   bool run_strip(int64_t head, int64_t index, void* const* operands,
-                 void** places, int worker) const {
+                 void** buffers, int worker) const {
     const Strip strip = strips_.at(index);
     const int64_t first = head * shape_.queries + strip.first;
     const int64_t rows = strip.rows;
-    bring(places, kGrad, operands[0], first, rows, shape_.value_depth);
-    bring(places, kQuery, operands[1], first, rows, shape_.depth);
-    bring(places, kResult, operands[4], first, rows, shape_.value_depth);
+    load_input(buffers, kGrad, operands[0], first, rows, shape_.value_depth);
+    load_input(buffers, kQuery, operands[1], first, rows, shape_.depth);
+    load_input(buffers, kResult, operands[4], first, rows, shape_.value_depth);
     void* query_grad =
         at(operands[6], first, shape_.depth, shape_.result_dtypes[0]);
-    if (!is_rounded(0)) places[kQueryGrad] = query_grad;
-    if (!multiply(index, 0, places, worker) ||
-        !multiply(index, 1, places, worker))
+    if (!is_rounded(0)) buffers[kQueryGrad] = query_grad;
+    if (!multiply(index, 0, buffers, worker) ||
+        !multiply(index, 1, buffers, worker))
       return false;
-    loops_.softmax_grad(strip, static_cast<const float*>(places[kScores]),
-                        static_cast<const float*>(places[kPGrads]),
+    loops_.softmax_grad(strip, static_cast<const float*>(buffers[kScores]),
+                        static_cast<const float*>(buffers[kPGrads]),
                         sums_from<const float>(operands[5], first),
-                        places[kGrad], places[kResult], places[kP],
-                        places[kScoreGrads]);
-    if (!multiply(index, 2, places, worker) ||
-        !multiply(index, 3, places, worker) ||
-        !multiply(index, 4, places, worker))
+                        buffers[kGrad], buffers[kResult], buffers[kP],
+                        buffers[kScoreGrads]);
+    if (!multiply(index, 2, buffers, worker) ||
+        !multiply(index, 3, buffers, worker) ||
+        !multiply(index, 4, buffers, worker))
       return false;
     if (is_rounded(0))
-      round(places[kQueryGrad], rows * shape_.depth, query_grad);
+      round(buffers[kQueryGrad], rows * shape_.depth, query_grad);
     return true;
   }
 };

@@ -156,8 +156,8 @@ class Builder {
   void build_native(const Call& call);
   void build_widened(const Call& call);
   void bring_bias();
-  void bring_weight(const Call& call);
-  void take_weight(const Call& call);
+  void reorder_weight_in(const Call& call);
+  void reorder_weight_out(const Call& call);
   Slot widen_operand(int operand, mpc_dtype_t dtype, int64_t count);
   Slot image_slot(int operand, const Problem::Image& image,
                   memory::data_type type) const;
@@ -188,7 +188,7 @@ double conv_flops(const ConvShape& s) {
 // In oneDNN's kernels for weight gradients the threads spin to wait for each
 // other, for milliseconds if other processes use the cores. So each thread gets
 // its own images if partial gradients per thread do not take too much memory.
-bool parts_images(KernelId id, const ConvShape& s, int threads) {
+bool splits_images_by_thread(KernelId id, const ConvShape& s, int threads) {
   constexpr int64_t kMaxPartialElements = int64_t{1} << 20;
   const int64_t elements = s.output_channels * (s.input_channels / s.group) *
                            s.window.kernel[0] * s.window.kernel[1];
@@ -203,7 +203,8 @@ Builder::Builder(KernelId id, const ConvShape& shape, const Context& context)
   kernel_->set_threads(threads, context.deterministic);
   pieces_ = context.deterministic ? cut(shape.batch, 1, work)
                                   : Cut{shape.batch, 1, 0};
-  if (!widened_ && !context.deterministic && parts_images(id, shape, threads)) {
+  if (!widened_ && !context.deterministic &&
+      splits_images_by_thread(id, shape, threads)) {
     const int64_t size = (shape.batch + threads - 1) / threads;
     pieces_ = {size, shape.batch / size, shape.batch % size};
     kernel_->inner_threads = 1;
@@ -350,7 +351,7 @@ void Builder::bring_bias() {
 
 // Sets the slot of the weight that the primitive reads, with a reorder if
 // needed.
-void Builder::bring_weight(const Call& call) {
+void Builder::reorder_weight_in(const Call& call) {
   const Problem p = problem(1);
   const memory::desc plain = p.plain_weight(p.weight_type);
   Slot from{1};
@@ -372,7 +373,7 @@ void Builder::bring_weight(const Call& call) {
 
 // Sets the slot of the weight gradient that the primitive writes, with a
 // reorder if needed.
-void Builder::take_weight(const Call& call) {
+void Builder::reorder_weight_out(const Call& call) {
   const Problem p = problem(1);
   const memory::desc plain = p.plain_weight(p.result_type);
   const size_t bytes = call.weight.get_size();
@@ -421,9 +422,9 @@ std::unique_ptr<Kernel> Builder::build() {
     const ThreadScope outer(kernel_->outer_threads);
     bring_bias();
     if (to_weight())
-      take_weight(call);
+      reorder_weight_out(call);
     else
-      bring_weight(call);
+      reorder_weight_in(call);
   }
   if (strips_)
     build_widened(call);

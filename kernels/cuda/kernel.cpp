@@ -102,7 +102,7 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
 
 }  // namespace
 
-bool calls_library(KernelId id, CudaLibrary library) {
+bool needs_library(KernelId id, CudaLibrary library) {
   static constexpr struct {
     KernelId id;
     CudaLibrary library;

@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "kernels/cuda/choices.h"
+#include "kernels/cuda/autotune_cache.h"
 #include "kernels/cuda/cublaslt/cublaslt.h"
 #include "kernels/cuda/cudnn/cudnn.h"
 #include "kernels/cuda/driver/driver.h"
@@ -47,7 +47,8 @@ struct CudaContext {
   // none.
   std::string cache_folder = default_cache_folder();
   // Choices made in this process or earlier ones.
-  std::shared_ptr<ChoiceStore> choices = std::make_shared<ChoiceStore>();
+  std::shared_ptr<AutotuneCaches> autotune_caches =
+      std::make_shared<AutotuneCaches>();
   // Nothing is chosen by timing, and no sum is split in a way that may differ
   // from run to run.
   bool deterministic = false;
@@ -63,7 +64,7 @@ enum class CudaLibrary { cublaslt, cudnn };
 
 // Returns true if make_cuda_kernel needs the library for this kernel. Unknown
 // kernels need none.
-bool calls_library(KernelId id, CudaLibrary library);
+bool needs_library(KernelId id, CudaLibrary library);
 
 // A prepared call. Used by one thread at a time, with the CUDA context current.
 class CudaKernel {

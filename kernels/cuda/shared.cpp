@@ -130,9 +130,9 @@ std::string cuda_note(const CudaContext& context) {
   return context.shared->note();
 }
 
-void KeptChoice::keep(const std::string& value) const {
+void StoredChoice::store(const std::string& value) const {
   if (value.find_first_of(std::string("\t\n\0", 3)) == std::string::npos)
-    store->keep(folder, file, key, value);
+    caches->store(folder, file, key, value);
 }
 
 namespace {
@@ -146,22 +146,22 @@ std::string name_of(const CudaContext& context, const std::string& library,
 
 }  // namespace
 
-KeptChoice choice_in_table(const CudaContext& context,
-                           const std::string& library, size_t version,
-                           std::string key) {
-  return {context.choices, context.cache_folder,
+StoredChoice choice_in_table(const CudaContext& context,
+                             const std::string& library, size_t version,
+                             std::string key) {
+  return {context.autotune_caches, context.cache_folder,
           name_of(context, library, version), std::move(key)};
 }
 
-KeptChoice choice_in_folder(const CudaContext& context,
-                            const std::string& library, size_t version,
-                            std::string key) {
+StoredChoice choice_in_folder(const CudaContext& context,
+                              const std::string& library, size_t version,
+                              std::string key) {
   const std::string name = name_of(context, library, version);
   const std::string digest = digest_of(key);
   // Without a folder the name still distinguishes devices in memory.
   if (context.cache_folder.empty())
-    return {context.choices, "", name + "-" + digest, std::move(key)};
-  return {context.choices, context.cache_folder + "/" + name, digest,
+    return {context.autotune_caches, "", name + "-" + digest, std::move(key)};
+  return {context.autotune_caches, context.cache_folder + "/" + name, digest,
           std::move(key)};
 }
 

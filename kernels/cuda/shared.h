@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/choices.h"
+#include "kernels/cuda/autotune_cache.h"
 #include "kernels/cuda/driver/device_images.h"
 #include "kernels/cuda/kernel.h"
 
@@ -54,25 +54,25 @@ struct CudaShared {
 };
 
 // A choice by timing, and where it is stored for this process and later ones.
-struct KeptChoice {
-  std::shared_ptr<ChoiceStore> store;
+struct StoredChoice {
+  std::shared_ptr<AutotuneCaches> caches;
   std::string folder, file, key;
 
   std::optional<std::string> find() const {
-    return store->find(folder, file, key);
+    return caches->find(folder, file, key);
   }
   // Does not store text that does not fit in a line.
-  void keep(const std::string& value) const;
+  void store(const std::string& value) const;
 };
 
 // Choices for this version of a library on this kind of device: all in one file
 // or, for long values, one file each in a folder.
-KeptChoice choice_in_table(const CudaContext& context,
-                           const std::string& library, size_t version,
-                           std::string key);
-KeptChoice choice_in_folder(const CudaContext& context,
-                            const std::string& library, size_t version,
-                            std::string key);
+StoredChoice choice_in_table(const CudaContext& context,
+                             const std::string& library, size_t version,
+                             std::string key);
+StoredChoice choice_in_folder(const CudaContext& context,
+                              const std::string& library, size_t version,
+                              std::string key);
 
 }  // namespace mpc::kernels
 

@@ -27,7 +27,7 @@ SmallVector<Value> BodyEmitter::emit(ValueRange inputs) {
       continue;
     if (auto repeated = input.getDefiningOp<vector::BroadcastOp>())
       if (!isa<VectorType>(repeated.getSourceType()))
-        stepsOf[argument] = {repeated.getSource(), 0};
+        linearLanes[argument] = {repeated.getSource(), 0};
   }
   emitOps(*body);
   if (combiner)
@@ -47,25 +47,27 @@ Value BodyEmitter::constantOf(arith::ConstantOp op, unsigned count) {
                        count);
 }
 
-void BodyEmitter::setSteps(Value value, Steps steps) { stepsOf[value] = steps; }
+void BodyEmitter::setLinearLanes(Value value, LinearLanes steps) {
+  linearLanes[value] = steps;
+}
 
 /// How `value` changes with the lanes, if known.
-std::optional<Steps> BodyEmitter::steps(Value value) {
+std::optional<LinearLanes> BodyEmitter::steps(Value value) {
   if (!reads)
     return std::nullopt;
-  auto found = stepsOf.find(value);
-  if (found != stepsOf.end())
+  auto found = linearLanes.find(value);
+  if (found != linearLanes.end())
     return found->second;
   if (auto constant = value.getDefiningOp<arith::ConstantOp>())
-    return Steps{constantOf(constant, 0), 0};
+    return LinearLanes{constantOf(constant, 0), 0};
   if (lanes == 0)
     if (Value scalar = values.lookupOrNull(value))
-      return Steps{scalar, 0};
+      return LinearLanes{scalar, 0};
   return std::nullopt;
 }
 
 /// The vector of the values of all lanes.
-Value BodyEmitter::spread(Steps steps) {
+Value BodyEmitter::spread(LinearLanes steps) {
   Location loc = op.getLoc();
   Value all = broadcastLanes(builder, loc, steps.first, lanes);
   if (lanes == 0 || steps.step == 0)
@@ -86,7 +88,7 @@ Value BodyEmitter::vector(Value value) {
     return mapped;
   auto constant = value.getDefiningOp<arith::ConstantOp>();
   if (!constant)
-    return spread(stepsOf.at(value));
+    return spread(linearLanes.at(value));
   Value made = constantOf(constant, lanes);
   if (builder.getInsertionBlock() == home)
     values.map(value, made);
@@ -108,7 +110,7 @@ void BodyEmitter::emitOp(Operation &inner) {
     return; // Emitted where it is used.
   if (auto index = dyn_cast<linalg::IndexOp>(inner)) {
     if (reads)
-      setSteps(index, source.indexSteps(index.getDim()));
+      setLinearLanes(index, source.indexLanes(index.getDim()));
     else if (!llvm::all_of(inner.getUsers(), llvm::IsaPred<arith::IndexCastOp>))
       values.map(index.getResult(),
                  source.indexValue(index.getDim(), builder.getI64Type()));
@@ -173,20 +175,21 @@ bool BodyEmitter::emitInSteps(Operation &inner) {
   if (!isa<arith::ArithDialect>(inner.getDialect()) ||
       inner.getNumResults() != 1)
     return false;
-  SmallVector<Steps> operands;
+  SmallVector<LinearLanes> operands;
   for (Value operand : inner.getOperands()) {
-    std::optional<Steps> known = steps(operand);
+    std::optional<LinearLanes> known = steps(operand);
     if (!known)
       return false;
     operands.push_back(*known);
   }
   Value result = inner.getResult(0);
-  bool isShared = llvm::all_of(operands, [](Steps s) { return s.step == 0; });
+  bool isShared =
+      llvm::all_of(operands, [](LinearLanes s) { return s.step == 0; });
   int64_t step = 0;
   if (isa<arith::IndexCastOp, arith::IndexCastUIOp>(inner)) {
-    setSteps(result, {castIndex(builder, inner, operands[0].first,
-                                vectorType(result.getType(), 0)),
-                      operands[0].step});
+    setLinearLanes(result, {castIndex(builder, inner, operands[0].first,
+                                      vectorType(result.getType(), 0)),
+                            operands[0].step});
     return true;
   }
   if (!isShared) {
@@ -202,11 +205,11 @@ bool BodyEmitter::emitInSteps(Operation &inner) {
       return false;
   }
   OperationState state(inner.getLoc(), inner.getName());
-  for (const Steps &operand : operands)
+  for (const LinearLanes &operand : operands)
     state.addOperands(operand.first);
   state.addTypes(vectorType(result.getType(), 0));
   state.propertiesAttr = inner.getPropertiesAsAttribute();
-  setSteps(result, {builder.create(state)->getResult(0), step});
+  setLinearLanes(result, {builder.create(state)->getResult(0), step});
   return true;
 }
 
@@ -217,7 +220,7 @@ bool BodyEmitter::emitInSteps(Operation &inner) {
 void BodyEmitter::emitRead(tensor::ExtractOp read) {
   Location loc = read.getLoc();
   RankedTensorType type = read.getTensor().getType();
-  ComputedPlace place{read.getTensor(), Steps{}, Value(), guard};
+  ComputedPlace place{read.getTensor(), LinearLanes{}, Value(), guard};
   auto number = [&](int64_t value, unsigned count) {
     return constantLanes(builder, loc, builder.getI64IntegerAttr(value), count);
   };
@@ -231,7 +234,7 @@ void BodyEmitter::emitRead(tensor::ExtractOp read) {
   int64_t stride = 1;
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
     Value index = read.getIndices()[dim];
-    if (std::optional<Steps> known = steps(index)) {
+    if (std::optional<LinearLanes> known = steps(index)) {
       place.steps->first =
           addScaled(place.steps->first, known->first, stride, 0);
       place.steps->step += known->step * stride;
@@ -259,7 +262,7 @@ void BodyEmitter::emitFor(scf::ForOp loop) {
     inits.push_back(vector(init));
   Value bounds[] = {loop.getLowerBound(), loop.getUpperBound(), loop.getStep()};
   for (Value &bound : bounds) {
-    std::optional<Steps> known = steps(bound);
+    std::optional<LinearLanes> known = steps(bound);
     assert(known && known->step == 0 && "lanes share the bounds of a loop");
     bound = known->first;
   }
@@ -268,7 +271,7 @@ void BodyEmitter::emitFor(scf::ForOp loop) {
   {
     OpBuilder::InsertionGuard insertion(builder);
     builder.setInsertionPointToStart(made.getBody());
-    setSteps(loop.getInductionVar(), {made.getInductionVar(), 0});
+    setLinearLanes(loop.getInductionVar(), {made.getInductionVar(), 0});
     for (auto [from, to] :
          llvm::zip(loop.getRegionIterArgs(), made.getRegionIterArgs()))
       values.map(from, to);
@@ -309,7 +312,7 @@ void BodyEmitter::emitBranch(scf::IfOp choice, Value condition) {
 /// If the condition differs between lanes, emits both sides, each reading only
 /// in its own lanes.
 void BodyEmitter::emitIf(scf::IfOp choice) {
-  std::optional<Steps> shared = steps(choice.getCondition());
+  std::optional<LinearLanes> shared = steps(choice.getCondition());
   if (shared)
     return emitBranch(choice, shared->first);
   Location loc = choice.getLoc();

@@ -14,7 +14,7 @@ namespace mpc {
 
 /// A value that differs by a constant step from lane to lane: lane `l` has
 /// `first + l * step`.
-struct Steps {
+struct LinearLanes {
   mlir::Value first; ///< A scalar.
   int64_t step = 0;
 };
@@ -23,7 +23,7 @@ struct Steps {
 /// `offsets` from its first element.
 struct ComputedPlace {
   mlir::Value tensor;
-  std::optional<Steps> steps;
+  std::optional<LinearLanes> steps;
   mlir::Value offsets;
   mlir::Value guard; ///< Lanes that may read; null if all may.
 };
@@ -34,7 +34,7 @@ public:
   virtual ~BodySource() = default;
   /// `linalg.index dim` as integers of `type`, which is at most 64 bits wide.
   virtual mlir::Value indexValue(unsigned dim, mlir::Type type) = 0;
-  virtual Steps indexSteps(unsigned dim) = 0;
+  virtual LinearLanes indexLanes(unsigned dim) = 0;
   /// The elements at `place`, converted from storage; undefined in lanes that
   /// may not read.
   virtual mlir::Value read(const ComputedPlace &place) = 0;
@@ -55,10 +55,10 @@ public:
   llvm::SmallVector<mlir::Value> emit(mlir::ValueRange inputs);
 
 private:
-  mlir::Value spread(Steps steps);
+  mlir::Value spread(LinearLanes steps);
   mlir::Value vector(mlir::Value value);
-  std::optional<Steps> steps(mlir::Value value);
-  void setSteps(mlir::Value value, Steps steps);
+  std::optional<LinearLanes> steps(mlir::Value value);
+  void setLinearLanes(mlir::Value value, LinearLanes steps);
   mlir::Value constantOf(mlir::arith::ConstantOp op, unsigned count);
 
   void emitOps(mlir::Block &block);
@@ -80,7 +80,7 @@ private:
   mlir::Block *home = nullptr; ///< Where the body is emitted.
   mlir::Value guard; ///< Lanes for which the current ops run; null: all.
   mlir::IRMapping values;
-  llvm::DenseMap<mlir::Value, Steps> stepsOf;
+  llvm::DenseMap<mlir::Value, LinearLanes> linearLanes;
 };
 
 } // namespace mpc

@@ -34,8 +34,8 @@ SmallVector<Value> Emitter::delinearize(Value index, unsigned begin,
 }
 
 /// `linalg.index dim` of `node`.
-Steps Emitter::indexSteps(const KernelNode &node, unsigned dim,
-                          const Position &at) {
+LinearLanes Emitter::indexLanes(const KernelNode &node, unsigned dim,
+                                const Position &at) {
   ArrayRef<int64_t> strides = node.indices[dim];
   Value first = dot(at.row, strides.take_front(at.row.size()), 0);
   int64_t stride = at.lanes == 0 ? 0 : columnStride(strides);
@@ -47,7 +47,7 @@ Steps Emitter::indexSteps(const KernelNode &node, unsigned dim,
 /// `linalg.index dim` of `node` as integers of `type`.
 Value Emitter::indexValue(const KernelNode &node, unsigned dim,
                           const Position &at, Type type) {
-  auto [scalar, stride] = indexSteps(node, dim, at);
+  auto [scalar, stride] = indexLanes(node, dim, at);
   unsigned width = type.getIntOrFloatBitWidth();
   if (width < 64)
     scalar = arith::TruncIOp::create(builder, loc, type, scalar);
@@ -72,8 +72,8 @@ SmallVector<Value> Emitter::body(const KernelNode &node, ValueRange inputs,
     Value indexValue(unsigned dim, Type type) override {
       return emitter.indexValue(node, dim, at, type);
     }
-    Steps indexSteps(unsigned dim) override {
-      return emitter.indexSteps(node, dim, at);
+    LinearLanes indexLanes(unsigned dim) override {
+      return emitter.indexLanes(node, dim, at);
     }
     Value read(const ComputedPlace &place) override {
       return emitter.loadComputed(place, at);

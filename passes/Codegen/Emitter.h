@@ -81,7 +81,8 @@ protected:
 
   mlir::Value indexValue(const KernelNode &node, unsigned dim,
                          const Position &at, mlir::Type type);
-  Steps indexSteps(const KernelNode &node, unsigned dim, const Position &at);
+  LinearLanes indexLanes(const KernelNode &node, unsigned dim,
+                         const Position &at);
   llvm::SmallVector<mlir::Value>
   body(const KernelNode &node, mlir::ValueRange inputs, const Position &at);
   mlir::Value inputValue(const KernelAccess &input, const Position &at);

@@ -128,7 +128,7 @@ struct AddProbePass : mpc::impl::AddProbePassBase<AddProbePass> {
     if (!training)
       return;
     func::FuncOp probe = copyStep(training, EntryRole::Probe);
-    showInstead(probe, valuesOf(probe));
+    returnOnly(probe, valuesOf(probe));
   }
 
 private:

@@ -13,7 +13,7 @@ func::FuncOp mpc::copyStep(func::FuncOp func, EntryRole role) {
   return copy;
 }
 
-void mpc::showInstead(func::FuncOp copy, ArrayRef<Output> outputs) {
+void mpc::returnOnly(func::FuncOp copy, ArrayRef<Output> outputs) {
   setOutputs(copy, outputs);
   eraseDeadOps(copy);
 }

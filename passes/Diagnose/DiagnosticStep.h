@@ -17,7 +17,7 @@ mlir::func::FuncOp copyStep(mlir::func::FuncOp func, EntryRole role);
 
 /// Makes a copy return `outputs` and nothing else. Ops that only served other
 /// results, above all the update, are removed.
-void showInstead(mlir::func::FuncOp copy, llvm::ArrayRef<Output> outputs);
+void returnOnly(mlir::func::FuncOp copy, llvm::ArrayRef<Output> outputs);
 
 } // namespace mpc
 

@@ -234,7 +234,7 @@ private:
     };
     pack(seen, train::kObservationWidth, "observations");
     pack(roundings, train::kRoundingWidth, "roundings");
-    showInstead(func, tables);
+    returnOnly(func, tables);
     func->setAttr(kObservationsAttr, builder.getArrayAttr(descriptions));
     func->setAttr(kTestedAttr, builder.getDenseI64ArrayAttr(sorted(decisive)));
   }

@@ -41,7 +41,7 @@ using namespace mlir;
 using namespace mpc;
 
 /// The optimizer's name for a model that brings its own step.
-static constexpr llvm::StringLiteral kOwnOptimizer = "the model's own";
+static constexpr llvm::StringLiteral kImportedOptimizer = "the model's own";
 
 static std::string number(double value) {
   std::string text;
@@ -80,7 +80,7 @@ describe(const CompileOptions &options, ModuleOp module) {
       joinLines(module->getAttrOfType<ArrayAttr>(kLossPartsAttr));
   auto rates = module->getAttrOfType<ArrayAttr>(kLearningRatesAttr);
   if (rates) { // The model brings its own training step.
-    facts["optimizer"] = kOwnOptimizer;
+    facts["optimizer"] = kImportedOptimizer;
     facts["own-step"] = "yes";
     facts["learning-rates"] = joinLines(rates);
   } else {
@@ -370,7 +370,7 @@ private:
   /// them, except for options that were given explicitly.
   ModelError takeOptimizer(const std::optional<OptimizerChoice> &choice) {
     bool isOwn = (*module)->hasAttr(kImportedStepAttr);
-    result.optimizer = isOwn ? kOwnOptimizer.str() : options.optimizer;
+    result.optimizer = isOwn ? kImportedOptimizer.str() : options.optimizer;
     if (!isOwn)
       return ModelError::None;
     if (!choice)

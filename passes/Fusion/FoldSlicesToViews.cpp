@@ -78,11 +78,11 @@ static void viewPart(Operation *op, Value whole, ArrayRef<int64_t> offsets,
       train::UnpackOp::create(builder, op->getLoc(), type, flat, *begin));
 }
 
-static void viewParts(train::PartOpInterface op) {
-  if (isMoved(op.getWhole()))
+static void viewParts(train::SplitOpInterface op) {
+  if (isMoved(op.getSource()))
     return;
   for (OpResult part : op->getResults())
-    viewPart(op, op.getWhole(), op.getPartOffsets(part.getResultNumber()),
+    viewPart(op, op.getSource(), op.getPartOffsets(part.getResultNumber()),
              part);
 }
 
@@ -119,11 +119,11 @@ struct FoldSlicesToViewsPass
   void runOnOperation() override {
     SmallVector<Operation *> work;
     getOperation().walk([&](Operation *op) {
-      if (isa<train::PartOpInterface, train::JoinOpInterface>(op))
+      if (isa<train::SplitOpInterface, train::JoinOpInterface>(op))
         work.push_back(op);
     });
     for (Operation *op : work) {
-      if (auto parts = dyn_cast<train::PartOpInterface>(op))
+      if (auto parts = dyn_cast<train::SplitOpInterface>(op))
         viewParts(parts);
       else
         packParts(cast<train::JoinOpInterface>(op));

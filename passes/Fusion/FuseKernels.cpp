@@ -261,14 +261,14 @@ private:
       return false;
     }
     int64_t before = std::max(lhs.shape.items, rhs.shape.items);
-    if (merged.shape.items < limits.fewItems && before >= limits.fewItems &&
-        merged.work() > limits.sharedWork) {
+    if (merged.shape.items < limits.minItems && before >= limits.minItems &&
+        merged.work() > limits.minParallelWork) {
       reason = "the work could not be shared among threads any more";
       return false;
     }
     bool wasFlat = lhs.shape.isFlat || rhs.shape.isFlat;
     if (wasFlat && merged.shape.lanes < limits.flatLanes &&
-        merged.work() > limits.sharedWork) {
+        merged.work() > limits.minParallelWork) {
       reason = "rows are too short for vectors";
       return false;
     }
@@ -286,7 +286,7 @@ private:
 
   /// True if `group` computes many elements with several threads.
   bool isShared(const Group &group) const {
-    return isLong(group) && group.shape.items >= limits.fewItems &&
+    return isLong(group) && group.shape.items >= limits.minItems &&
            llvm::any_of(group.domain.nodes, [](const KernelNode &node) {
              return node.level == KernelLevel::Full &&
                     node.reduction == KernelReduction::None;
@@ -537,7 +537,7 @@ private:
 /// part) takes over its memory, so that result must have no other use. Clones
 /// results that have several, such as equal first parts of two concats that CSE
 /// merged.
-void unshareInits(func::FuncOp func) {
+void cloneSharedInits(func::FuncOp func) {
   SmallVector<linalg::GenericOp> work(func.getOps<linalg::GenericOp>());
   while (!work.empty()) {
     linalg::GenericOp op = work.pop_back_val();
@@ -556,7 +556,7 @@ void unshareInits(func::FuncOp func) {
 /// Sorts ops topologically. An op that comes too late moves to just before its
 /// first user; others keep their position, because moving a producer far
 /// forward keeps its result in memory longer. Fails if there is a cycle.
-LogicalResult sortByNeed(Block &body) {
+LogicalResult sortByDependencies(Block &body) {
   enum class State { Waits, Ready };
   DenseMap<Operation *, State> states;
   SmallVector<Operation *> ops, sorted;
@@ -604,14 +604,14 @@ struct FuseKernelsPass : mpc::impl::FuseKernelsPassBase<FuseKernelsPass> {
     for (func::FuncOp func : entries) {
       if (func->hasAttr(kKernelAttr))
         continue;
-      unshareInits(func);
+      cloneSharedInits(func);
       Grouping grouping(func, *device, report);
       grouping.run();
       for (const Group &group : grouping.takeGroups())
         outliner.outline(group);
       // The original ops of the groups are unused now.
       Block &body = func.getBody().front();
-      if (failed(sortByNeed(body))) {
+      if (failed(sortByDependencies(body))) {
         func.emitError("internal error in mpc-fuse-kernels: kernels of '")
             << func.getName() << "' depend on each other in a circle";
         return signalPassFailure();

@@ -169,7 +169,7 @@ struct LegalizeKernelTypesPass
                         product->getOperands())) {
           // The layout in which GPUs before Blackwell read FP8.
           OpBuilder builder(product);
-          product.layAlongSum(builder);
+          product.makeContiguousAlongSum(builder);
           takeScalesOut(product, factors);
           continue;
         }

@@ -40,7 +40,7 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
       for (Operation *op : work)
         if (failed(lower(op)))
           return signalPassFailure();
-      giveMemory(func);
+      materializeConstants(func);
       IRRewriter rewriter(func.getContext());
       (void)runRegionDCE(rewriter, func->getRegions());
     }
@@ -82,7 +82,7 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
   /// Generated code contains splats; all other users need them in memory. A
   /// value that must outlive the state it views needs memory of its own, too:
   /// states change when the function returns, one after the other.
-  void giveMemory(func::FuncOp func) {
+  void materializeConstants(func::FuncOp func) {
     llvm::StringSet<> written;
     for (auto write : func.getOps<train::WriteOp>())
       written.insert(write.getState());
@@ -106,7 +106,7 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
       }
       for (OpOperand &operand : op.getOpOperands())
         if (isa<RankedTensorType>(operand.get().getType()) &&
-            (isConstant(operand.get()) || outlivesState(operand, written)))
+            (isConstant(operand.get()) || outlivesStateWrite(operand, written)))
           give(&op, operand);
     }
   }
@@ -118,8 +118,8 @@ struct LowerToLinalgPass : mpc::impl::LowerToLinalgPassBase<LowerToLinalgPass> {
 
   /// Whether the old value of a state is written to another state or returned
   /// while the state itself gets a new value.
-  static bool outlivesState(OpOperand &operand,
-                            const llvm::StringSet<> &written) {
+  static bool outlivesStateWrite(OpOperand &operand,
+                                 const llvm::StringSet<> &written) {
     Operation *user = operand.getOwner();
     if (!train::isOutput(user))
       return false;

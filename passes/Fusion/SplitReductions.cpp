@@ -213,7 +213,7 @@ static int64_t largestDivisor(int64_t size, int64_t limit) {
 }
 
 /// The value that `op` adds to its total: the other operand of the combiner.
-static Value addedBy(linalg::GenericOp op) {
+static Value addendOf(linalg::GenericOp op) {
   Operation *combiner =
       op.getBody()->getTerminator()->getOperand(0).getDefiningOp();
   Value total = op.getBody()->getArguments().back();
@@ -245,16 +245,16 @@ struct ReducedRun {
   }
   /// The new number of a dimension when the run is replaced by two: blocks, and
   /// elements of a block.
-  unsigned behindCut(unsigned dim) const {
+  unsigned dimAfterSplit(unsigned dim) const {
     return dim < first ? dim : dim - count + 2;
   }
 };
 
 } // namespace
 
-/// Whether cutUnevenly can cut `op`: it reduces its last dimension, along which
-/// its operands lie in memory, or all but the last ones.
-static bool canCutUnevenly(linalg::GenericOp op) {
+/// Whether splitIntoPaddedBlocks can cut `op`: it reduces its last dimension,
+/// along which its operands lie in memory, or all but the last ones.
+static bool canSplitIntoPaddedBlocks(linalg::GenericOp op) {
   SmallVector<unsigned> dims = reducedDims(op);
   const bool isRow = dims.size() == 1 && dims[0] + 1 == op.getNumLoops();
   const bool isColumn =
@@ -295,7 +295,7 @@ static Value emitAdded(OpBuilder &builder, linalg::GenericOp op,
   for (Operation &inner : op.getBody()->without_terminator())
     if (&inner != combiner)
       builder.clone(inner, map);
-  return map.lookupOrDefault(addedBy(op));
+  return map.lookupOrDefault(addendOf(op));
 }
 
 /// The map `access`, which does not depend on reduced dimensions, for the op on
@@ -306,7 +306,7 @@ static AffineMap mapOfBlocks(AffineMap access, const ReducedRun &run) {
     dims.push_back(
         run.contains(dim)
             ? getAffineConstantExpr(0, access.getContext())
-            : getAffineDimExpr(run.behindCut(dim), access.getContext()));
+            : getAffineDimExpr(run.dimAfterSplit(dim), access.getContext()));
   return access.replaceDimsAndSymbols(dims, {},
                                       access.getNumDims() - run.count + 2, 0);
 }
@@ -321,7 +321,8 @@ static SmallVector<Value> positionOf(OpBuilder &builder, linalg::GenericOp op,
   SmallVector<Value> position(loops.size());
   for (unsigned dim = loops.size(); dim-- > 0;) {
     if (!run.contains(dim)) {
-      position[dim] = linalg::IndexOp::create(builder, loc, run.behindCut(dim));
+      position[dim] =
+          linalg::IndexOp::create(builder, loc, run.dimAfterSplit(dim));
     } else if (dim == run.first) {
       position[dim] = place;
     } else {
@@ -393,7 +394,7 @@ static Value emitBlocks(OpBuilder &builder, linalg::GenericOp op,
 /// then sums the blocks. Blocks read at computed places, so the first of these
 /// sums starts a kernel of its own, and the kernel that computes the operands
 /// keeps its grid.
-static void cutUnevenly(linalg::GenericOp op, int64_t most) {
+static void splitIntoPaddedBlocks(linalg::GenericOp op, int64_t most) {
   LDBG() << "cutting unevenly " << op;
   OpBuilder builder(op);
   const ReducedRun run(op);
@@ -417,7 +418,7 @@ static void cutUnevenly(linalg::GenericOp op, int64_t most) {
 
 /// Whether `op` adds up one number per row of a larger walk with which it could
 /// share a kernel: row sums, or values computed from them.
-static bool addsRows(linalg::GenericOp op) {
+static bool reducesPerRowScalar(linalg::GenericOp op) {
   if (op.getNumLoops() != 1)
     return false;
   const int64_t size = op.getStaticLoopRanges()[0];
@@ -438,8 +439,8 @@ static bool addsRows(linalg::GenericOp op) {
 /// Splits a sum over few long rows: whole dimensions become blocks if there are
 /// enough, else the row is cut. Returns the sum over the partial sums if it may
 /// be large itself.
-static linalg::GenericOp shareRows(linalg::GenericOp op,
-                                   const FusionLimits &limits) {
+static linalg::GenericOp splitLongRows(linalg::GenericOp op,
+                                       const FusionLimits &limits) {
   SmallVector<unsigned> dims = reducedDims(op);
   const int64_t size = op.getStaticLoopRanges()[dims[0]];
   if (dims.size() > 1) {
@@ -450,11 +451,11 @@ static linalg::GenericOp shareRows(linalg::GenericOp op,
   // If the blocks are even, elementwise producers of the operands can join the
   // kernel.
   const int64_t blocks = largestDivisor(size, limits.rowBlocks);
-  if (blocks >= limits.fewItems) {
+  if (blocks >= limits.minItems) {
     op = blockDimension(op, dims[0], blocks);
     splitInTwo(op, {dims[0] + 1});
-  } else if (canCutUnevenly(op)) {
-    cutUnevenly(op, limits.rowBlocks);
+  } else if (canSplitIntoPaddedBlocks(op)) {
+    splitIntoPaddedBlocks(op, limits.rowBlocks);
   }
   return nullptr;
 }
@@ -467,16 +468,17 @@ static constexpr int64_t kLeastRows = 8;
 /// rows are cut unevenly if no divisor of their number gives enough blocks.
 /// Rows of several dimensions are cut only if the first dimension gives no even
 /// blocks, because producers of the operands can be fused with even blocks.
-static void shareColumns(linalg::GenericOp op, const FusionLimits &limits) {
+static void splitDownRows(linalg::GenericOp op, const FusionLimits &limits) {
   SmallVector<unsigned> dims = reducedDims(op);
   const int64_t size = op.getStaticLoopRanges()[dims[0]];
   const int64_t blocks = largestDivisor(size, limits.rowBlocks);
   const int64_t rows = ReducedRun(op).size;
-  const int64_t enough = dims.size() == 1 ? limits.fewItems : 4;
+  const int64_t enough = dims.size() == 1 ? limits.minItems : 4;
   if (limits.splitRows && blocks < enough && rows > limits.rowBlocks &&
-      canCutUnevenly(op))
-    return cutUnevenly(op, std::min(limits.rowBlocks,
-                                    llvm::divideCeilSigned(rows, kLeastRows)));
+      canSplitIntoPaddedBlocks(op))
+    return splitIntoPaddedBlocks(
+        op,
+        std::min(limits.rowBlocks, llvm::divideCeilSigned(rows, kLeastRows)));
   if (blocks < 4 || (blocks == size && dims.size() == 1))
     return;
   if (blocks < size)
@@ -489,8 +491,8 @@ static void shareColumns(linalg::GenericOp op, const FusionLimits &limits) {
 /// Splits a large sum down the rows or over few long rows: blocks of the first
 /// dimension are left to a second sum. Returns the second sum if it may be
 /// large itself.
-static linalg::GenericOp shareOut(linalg::GenericOp op,
-                                  const FusionLimits &limits) {
+static linalg::GenericOp splitReduction(linalg::GenericOp op,
+                                        const FusionLimits &limits) {
   SmallVector<unsigned> dims = reducedDims(op);
   SmallVector<int64_t> loops = op.getStaticLoopRanges();
   int64_t total = 1;
@@ -499,24 +501,25 @@ static linalg::GenericOp shareOut(linalg::GenericOp op,
   if (!canBlock(op))
     return nullptr;
   // Even blocks would determine the grid of the kernel that walks the rows.
-  if (limits.splitRows && canCutUnevenly(op) && addsRows(op)) {
-    if (total >= limits.largeRest)
-      cutUnevenly(op, limits.rowBlocks);
+  if (limits.splitRows && canSplitIntoPaddedBlocks(op) &&
+      reducesPerRowScalar(op)) {
+    if (total >= limits.minRowsToSplit)
+      splitIntoPaddedBlocks(op, limits.rowBlocks);
     return nullptr;
   }
   if (total < limits.largeSum)
     return nullptr;
   // Sums over the innermost dimensions reduce one row each.
   if (dims[0] == 0 && dims.back() + 1 < loops.size()) {
-    shareColumns(op, limits);
+    splitDownRows(op, limits);
     return nullptr;
   }
   int64_t rows = 1;
   for (int64_t size : ArrayRef<int64_t>(loops).take_front(dims[0]))
     rows *= size;
   if (limits.splitRows && dims.back() + 1 == loops.size() &&
-      rows < limits.fewItems)
-    return shareRows(op, limits);
+      rows < limits.minItems)
+    return splitLongRows(op, limits);
   return nullptr;
 }
 
@@ -536,7 +539,7 @@ struct SplitReductionsPass
     while (!work.empty()) {
       linalg::GenericOp op = work.pop_back_val();
       if (hasSimpleReduction(op)) {
-        if (linalg::GenericOp rest = shareOut(op, device->fusionLimits()))
+        if (linalg::GenericOp rest = splitReduction(op, device->fusionLimits()))
           work.push_back(rest);
         continue;
       }

@@ -142,7 +142,7 @@ static Loss appendTarget(func::FuncOp func, const LossChoice &choice) {
   }
   std::string name = targetName(func, loss.isClassification());
   Attribute batchDim = func.getResultAttr(choice.output, kBatchDimAttr);
-  SmallVector<int64_t> shape = joinedDims(func, prediction);
+  SmallVector<int64_t> shape = mergedDims(func, prediction);
   if (!batchDim && !shape.empty()) {
     llvm::append_range(shape, given.getShape().drop_front());
     given = RankedTensorType::get(shape, given.getElementType());
@@ -220,7 +220,7 @@ static bool hasPerplexity(func::FuncOp predict, const LossChoice &choice,
       !choice.inGraph || (loss && loss->reduction != LossReduction::Sum &&
                           !loss->isMeanOfElements());
   return isMean && loss && loss->isClassification() && !loss->weight &&
-         labelsTokens(predict, loss->target);
+         hasLabelPerToken(predict, loss->target);
 }
 
 /// Marks outputs whose rows belong to samples, with several rows for each, to
@@ -228,7 +228,7 @@ static bool hasPerplexity(func::FuncOp predict, const LossChoice &choice,
 static void describeJoinedOutputs(func::FuncOp predict) {
   for (auto [i, value] : llvm::enumerate(getReturn(predict).getOperands()))
     if (!predict.getResultAttr(i, kBatchDimAttr) &&
-        !joinedDims(predict, value).empty())
+        !mergedDims(predict, value).empty())
       predict.setResultAttr(i, kBatchDimAttr,
                             Builder(predict.getContext()).getI64IntegerAttr(0));
 }
@@ -345,7 +345,7 @@ struct AddLossPass
       return signalPassFailure();
     }
     if (hasImportedStep(module)) {
-      if (failed(takeOwnLoss(predict)))
+      if (failed(useImportedLoss(predict)))
         signalPassFailure();
       return;
     }
@@ -397,7 +397,7 @@ struct AddLossPass
 
   /// If the model brings its own step, `train` and `evaluate` already return
   /// the loss.
-  LogicalResult takeOwnLoss(func::FuncOp predict) {
+  LogicalResult useImportedLoss(func::FuncOp predict) {
     ModuleOp module = getOperation();
     auto name = module->getAttrOfType<StringAttr>(kImportedStepAttr);
     if (!loss.empty() || labelAxis != 0)
@@ -416,7 +416,7 @@ struct AddLossPass
     choice.text = ("'" + name.getValue() + "' of the model").str();
     for (func::FuncOp func : {train, evaluate})
       if (auto own = findLoss(getReturn(func).getOperand(0)))
-        partLabels(func, own->prediction, own->target);
+        splitLabelsBySample(func, own->prediction, own->target);
     std::optional<Loss> loss = prepareLoss(train, choice);
     if (loss)
       choice.text += (", " + lossName(loss->kind)).str();

@@ -54,7 +54,8 @@ struct AddOptimizerPass
       return signalPassFailure();
     FailureOr<Packing> packing =
         computePacking(parameterGroups.sorted(), [&](train::StateOp state) {
-          return formula->aligns || parameterGroups.beginsGroup(state);
+          return formula->needsRowAlignment ||
+                 parameterGroups.beginsGroup(state);
         });
     if (failed(packing))
       return signalPassFailure();

@@ -51,17 +51,17 @@ public:
 
 private:
   /// How a value is used.
-  struct Found {
+  struct UseSummary {
     bool asIndex = false, inComparison = false;
 
-    void add(Found other) {
+    void add(UseSummary other) {
       asIndex |= other.asIndex;
       inComparison |= other.inComparison;
     }
   };
 
   /// How values of the input reached a use.
-  struct Way {
+  struct UsePath {
     bool isPart = false; ///< Only a part of the input.
     Path path;
   };
@@ -70,32 +70,34 @@ private:
   struct Pending {
     Value value;    ///< Null: `use` alone.
     OpOperand *use; ///< The next use; null if there is none.
-    Way way;
+    UsePath usePath;
     bool isNewPart = false; ///< `value` is the part taken by this slice.
-    Found found = {};
+    UseSummary summary = {};
     std::vector<Pending> inner =
         {}; ///< Values reached by the last use, reversed.
   };
-  static Pending allUses(Value value, Way way) {
+  static Pending allUses(Value value, UsePath usePath) {
     OpOperand *first = value.use_empty() ? nullptr : &*value.use_begin();
-    return {value, first, way};
+    return {value, first, usePath};
   }
-  static Pending usesOfPart(Value part, Way way) {
-    Pending pending = allUses(part, {/*isPart=*/true, way.path});
+  static Pending usesOfPart(Value part, UsePath usePath) {
+    Pending pending = allUses(part, {/*isPart=*/true, usePath.path});
     pending.isNewPart = true;
     return pending;
   }
 
   void follow();
-  void leave(const Pending &done, Pending *outer);
+  void finishValue(const Pending &done, Pending *outer);
   // Each visits one use and appends the values to follow from there.
   using Next = std::vector<Pending>;
-  Found visit(OpOperand &use, Way way, Next &next);
-  Found visitIndex(OpOperand &use, Limits limits, Way way);
-  void visitJoin(train::JoinOpInterface join, OpOperand &use, Way way,
+  UseSummary visit(OpOperand &use, UsePath usePath, Next &next);
+  UseSummary visitIndex(OpOperand &use, Limits limits, UsePath usePath);
+  void visitJoin(train::JoinOpInterface join, OpOperand &use, UsePath usePath,
                  Next &next);
-  void visitSelect(train::SelectOp select, OpOperand &use, Way way, Next &next);
-  void visitInteger(train::IntegerOp op, OpOperand &use, Way way, Next &next);
+  void visitSelect(train::SelectOp select, OpOperand &use, UsePath usePath,
+                   Next &next);
+  void visitInteger(train::IntegerOp op, OpOperand &use, UsePath usePath,
+                    Next &next);
   std::optional<SmallVector<Limits>> replacedBy(Value condition,
                                                 bool isKeptIfTrue) const;
   std::optional<SmallVector<Limits>> comparedWith(train::CompareOp compare,
@@ -110,7 +112,7 @@ private:
   int uses = 0;
   Path::Links links;
   /// Results for values that are reached without arithmetic.
-  llvm::DenseMap<std::pair<Value, unsigned>, Found> followed;
+  llvm::DenseMap<std::pair<Value, unsigned>, UseSummary> followed;
   std::optional<Limits> ofWhole; ///< Intersection over all uses.
   std::optional<Limits> ofParts; ///< Union over slices of the input.
   bool hasOthers = false;        ///< Some parts may be any integer.
@@ -256,8 +258,8 @@ InputUses::replacedBy(Value condition, bool isKeptIfTrue) const {
 }
 
 /// Follows the values through a select that replaces some of them.
-void InputUses::visitSelect(train::SelectOp select, OpOperand &use, Way way,
-                            Next &next) {
+void InputUses::visitSelect(train::SelectOp select, OpOperand &use,
+                            UsePath usePath, Next &next) {
   std::optional<SmallVector<Limits>> replaced;
   if (use.get() != select.getCondition() &&
       select->getOperand(1) != select->getOperand(2))
@@ -266,34 +268,34 @@ void InputUses::visitSelect(train::SelectOp select, OpOperand &use, Way way,
     hasOthers = true;
     return;
   }
-  way.path = way.path.replacing(*replaced, links);
-  next.push_back(allUses(select.getResult(), way));
+  usePath.path = usePath.path.replacing(*replaced, links);
+  next.push_back(allUses(select.getResult(), usePath));
 }
 
 /// Follows the values through arithmetic with constants.
-void InputUses::visitInteger(train::IntegerOp op, OpOperand &use, Way way,
-                             Next &next) {
+void InputUses::visitInteger(train::IntegerOp op, OpOperand &use,
+                             UsePath usePath, Next &next) {
   std::optional<IntegerStep> step = IntegerStep::of(op, use.getOperandNumber());
   if (!step) {
     hasOthers = true;
     return;
   }
-  way.path = way.path.then(*step, links);
-  next.push_back(allUses(op.getResult(), way));
+  usePath.path = usePath.path.then(*step, links);
+  next.push_back(allUses(op.getResult(), usePath));
 }
 
 /// Concatenated values may be sliced apart again, as exporters write x[i, j].
-void InputUses::visitJoin(train::JoinOpInterface join, OpOperand &use, Way way,
-                          Next &next) {
+void InputUses::visitJoin(train::JoinOpInterface join, OpOperand &use,
+                          UsePath usePath, Next &next) {
   int64_t axis = join.getJoinAxis(), begin = 0;
   for (Value other : join->getOperands().take_front(use.getOperandNumber()))
     begin += typeOf(other).getDimSize(axis);
   int64_t end = begin + typeOf(use.get()).getDimSize(axis);
   RankedTensorType joined = typeOf(join->getResult(0));
   for (OpOperand &further : join->getResult(0).getUses()) {
-    auto parts = dyn_cast<train::PartOpInterface>(further.getOwner());
+    auto parts = dyn_cast<train::SplitOpInterface>(further.getOwner());
     if (!parts) {
-      next.push_back({Value(), &further, way});
+      next.push_back({Value(), &further, usePath});
       continue;
     }
     for (OpResult part : parts->getResults()) {
@@ -305,45 +307,50 @@ void InputUses::visitJoin(train::JoinOpInterface join, OpOperand &use, Way way,
       shape[axis] = joined.getDimSize(axis);
       bool isWhole = first <= begin && end <= last &&
                      ArrayRef<int64_t>(shape) == joined.getShape();
-      next.push_back(isWhole ? allUses(part, way) : usesOfPart(part, way));
+      next.push_back(isWhole ? allUses(part, usePath)
+                             : usesOfPart(part, usePath));
     }
   }
 }
 
 /// Maps the limits of an index back to the input.
-InputUses::Found InputUses::visitIndex(OpOperand &use, Limits limits, Way way) {
+InputUses::UseSummary InputUses::visitIndex(OpOperand &use, Limits limits,
+                                            UsePath usePath) {
   if (limits.allowsAll()) // Labels that are only compared.
     return {};
-  std::optional<Limits> own = way.path.limitsOfInput(limits);
-  if (own && way.path.isExact())
+  std::optional<Limits> own = usePath.path.limitsOfInput(limits);
+  if (own && usePath.path.isExact())
     known.emplace_back(&use, *own);
   if (!own || own->allowsAll()) { // Any integer may be allowed.
     hasOthers = true;
     return {/*asIndex=*/true};
   }
-  std::optional<Limits> &all = way.isPart ? ofParts : ofWhole;
-  all = !all ? *own : way.isPart ? unite(*all, *own) : intersect(*all, *own);
+  std::optional<Limits> &all = usePath.isPart ? ofParts : ofWhole;
+  all = !all             ? *own
+        : usePath.isPart ? unite(*all, *own)
+                         : intersect(*all, *own);
   return {/*asIndex=*/true};
 }
 
-InputUses::Found InputUses::visit(OpOperand &use, Way way, Next &next) {
+InputUses::UseSummary InputUses::visit(OpOperand &use, UsePath usePath,
+                                       Next &next) {
   Operation *op = use.getOwner();
   if (++uses > kMaxUses) {
     hasOthers = true;
     return {};
   }
   if (std::optional<Limits> limits = limitsOf(use, flat))
-    return visitIndex(use, *limits, way);
+    return visitIndex(use, *limits, usePath);
   if (auto integer = dyn_cast<train::IntegerOp>(op)) {
-    visitInteger(integer, use, way, next);
+    visitInteger(integer, use, usePath, next);
   } else if (auto select = dyn_cast<train::SelectOp>(op)) {
-    visitSelect(select, use, way, next);
+    visitSelect(select, use, usePath, next);
   } else if (auto join = dyn_cast<train::JoinOpInterface>(op)) {
-    visitJoin(join, use, way, next);
+    visitJoin(join, use, usePath, next);
   } else if (movesValues(op)) {
     for (Value result : op->getResults())
-      next.push_back(takesPart(op) ? usesOfPart(result, way)
-                                   : allUses(result, way));
+      next.push_back(takesPart(op) ? usesOfPart(result, usePath)
+                                   : allUses(result, usePath));
   } else if (isa<train::CompareOp>(op)) {
     return {/*asIndex=*/false, /*inComparison=*/true};
   } else {
@@ -353,17 +360,17 @@ InputUses::Found InputUses::visit(OpOperand &use, Way way, Next &next) {
 }
 
 /// Merges the results into those of the value that it was reached from.
-void InputUses::leave(const Pending &done, Pending *outer) {
+void InputUses::finishValue(const Pending &done, Pending *outer) {
   // A part that is only compared may hold any number.
   if (done.isNewPart)
-    hasOthers |= done.found.inComparison && !done.found.asIndex;
+    hasOthers |= done.summary.inComparison && !done.summary.asIndex;
   if (outer)
-    outer->found.add(done.found);
+    outer->summary.add(done.summary);
 }
 
 /// Visits all uses, depth first.
 void InputUses::follow() {
-  std::vector<Pending> stack = {allUses(input, Way())};
+  std::vector<Pending> stack = {allUses(input, UsePath())};
   while (!stack.empty()) {
     Pending &top = stack.back();
     if (!top.inner.empty()) {
@@ -371,10 +378,11 @@ void InputUses::follow() {
       top.inner.pop_back();
       // Values that are sliced and concatenated again are reached on many
       // paths.
-      auto known = followed.find({inner.value, inner.way.isPart});
-      if (inner.value && inner.way.path.isEmpty() && known != followed.end()) {
-        inner.found = known->second;
-        leave(inner, &top);
+      auto known = followed.find({inner.value, inner.usePath.isPart});
+      if (inner.value && inner.usePath.path.isEmpty() &&
+          known != followed.end()) {
+        inner.summary = known->second;
+        finishValue(inner, &top);
       } else {
         stack.push_back(std::move(inner));
       }
@@ -383,14 +391,14 @@ void InputUses::follow() {
       top.use = nullptr;
       if (top.value)
         top.use = static_cast<OpOperand *>(use.getNextOperandUsingThisValue());
-      top.found.add(visit(use, top.way, top.inner));
+      top.summary.add(visit(use, top.usePath, top.inner));
       std::reverse(top.inner.begin(), top.inner.end());
     } else {
       Pending done = std::move(stack.back());
       stack.pop_back();
-      if (done.value && done.way.path.isEmpty())
-        followed[{done.value, done.way.isPart}] = done.found;
-      leave(done, stack.empty() ? nullptr : &stack.back());
+      if (done.value && done.usePath.path.isEmpty())
+        followed[{done.value, done.usePath.isPart}] = done.summary;
+      finishValue(done, stack.empty() ? nullptr : &stack.back());
     }
   }
 }

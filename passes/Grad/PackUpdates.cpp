@@ -85,7 +85,7 @@ private:
     SmallVector<Output> outputs = getOutputs(function);
     for (const Output &output : ArrayRef(outputs).drop_front()) {
       known.insert(output.value);
-      loose.insert(output.value);
+      unclaimedGradients.insert(output.value);
       differentiated.insert(
           output.attributes.getAs<StringAttr>(kGradientOfAttr).getValue());
     }
@@ -190,12 +190,12 @@ private:
       parameters = train::ReadOp::create(builder, loc, parameterPack);
     SmallVector<Value> updated, norms;
     SmallVector<int64_t> offsets;
-    packLoose(builder, norms);
+    packUnclaimedGradients(builder, norms);
     // Groups that own gradients of weights first, because other groups may read
     // them.
     for (bool isOwn : {true, false})
       for (Group &group : groups)
-        if (isOwn == ownsGradients(group))
+        if (isOwn == hasWeightGradients(group))
           packGradients(builder, group, norms);
     for (Group &group : groups) {
       updated.push_back(buildUpdate(builder, group));
@@ -240,7 +240,7 @@ private:
     }
   }
 
-  bool ownsGradients(const Group &group) {
+  bool hasWeightGradients(const Group &group) {
     return llvm::any_of(group.formulas, [&](const UpdateFormula &formula) {
       return differentiated.contains(train::WriteOp(formula.write).getState());
     });
@@ -262,12 +262,13 @@ private:
   }
 
   /// Packs gradients that no formula takes directly.
-  void packLoose(OpBuilder &builder, SmallVectorImpl<Value> &norms) {
+  void packUnclaimedGradients(OpBuilder &builder,
+                              SmallVectorImpl<Value> &norms) {
     for (Group &group : groups)
       for (const UpdateFormula &formula : group.formulas)
         for (Value gradient : formula.gradients)
-          loose.remove(gradient);
-    for (Value gradient : loose)
+          unclaimedGradients.remove(gradient);
+    for (Value gradient : unclaimedGradients)
       packGradients(builder, nullptr, gradient, int64_t(0), norms);
   }
 
@@ -445,8 +446,9 @@ private:
   }
 
   func::FuncOp function;
-  llvm::DenseSet<Value> known;  ///< Gradients of weights, or views of them.
-  llvm::SetVector<Value> loose; ///< Gradients that belong to no formula.
+  llvm::DenseSet<Value> known; ///< Gradients of weights, or views of them.
+  llvm::SetVector<Value>
+      unclaimedGradients; ///< Gradients that belong to no formula.
   llvm::DenseMap<Value, std::pair<Value, int64_t>>
       firstPacks; ///< First pack of each gradient, and its offset.
   llvm::StringSet<> differentiated; ///< Weights whose gradients are known.

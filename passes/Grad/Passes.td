@@ -151,7 +151,7 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
     step counter. If `accumulate` is above 1, it becomes `accumulate`, which
     adds the gradients to the state `@gradients` and the loss to `@loss_sum`,
     and `apply`, which updates. The update equals that of one batch with all
-    samples: a loss that is a sum (`BatchLossOpInterface`) is summed, a mean
+    samples: a loss that is a sum (`LossReductionOpInterface`) is summed, a mean
     weights each micro-batch by its divisor (`@loss_divisor`), and any other
     loss is averaged. `apply` divides by the sum of these weights, so an update
     may have fewer micro-batches than `accumulate`.

@@ -1,7 +1,7 @@
 //===- RecognizeActivations.cpp - Recognize decomposed activations --------===//
 //
 // Implements mpc-recognize-activations. Most activations are products of x, a
-// nonlinear factor ("bend") and a number; Product finds the factors in any
+// nonlinear factor and a number; Product finds the factors in any
 // order.
 //
 //===----------------------------------------------------------------------===//
@@ -109,8 +109,9 @@ static bool isRelu6(train::ClipOp clip) {
 }
 
 /// x (1 + f(x)), where f is erf or tanh: twice a gelu.
-static std::optional<Activation> matchGelu(Value x, Value bend, Parts &parts) {
-  auto add = parts.take<train::AddOp>(bend);
+static std::optional<Activation> matchGelu(Value x, Value nonlinear,
+                                           Parts &parts) {
+  auto add = parts.take<train::AddOp>(nonlinear);
   double one;
   Value inner = add ? besideNumber(add, &one) : Value();
   if (!inner || one != 1)
@@ -145,35 +146,35 @@ static std::optional<Activation> matchSilu(Value x, train::SigmoidOp sigmoid,
   return Activation{x, 1, "train.silu", {number(x, "alpha", alpha)}};
 }
 
-/// Matches the product of `x` and `bend`.
-static std::optional<Activation> matchProduct(Value x, Value bend,
+/// Matches the product of `x` and `nonlinear`.
+static std::optional<Activation> matchProduct(Value x, Value nonlinear,
                                               Parts &parts) {
-  if (auto sigmoid = parts.take<train::SigmoidOp>(bend))
+  if (auto sigmoid = parts.take<train::SigmoidOp>(nonlinear))
     return matchSilu(x, sigmoid, parts);
-  if (auto tanh = parts.take<train::TanhOp>(bend)) {
+  if (auto tanh = parts.take<train::TanhOp>(nonlinear)) {
     auto softplus = parts.take<train::SoftplusOp>(tanh.getInput());
     if (softplus && softplus.getInput() == x)
       return Activation{x, 1, "train.mish"};
     return std::nullopt;
   }
-  if (auto hard = parts.take<train::HardSigmoidOp>(bend)) {
+  if (auto hard = parts.take<train::HardSigmoidOp>(nonlinear)) {
     if (hard.getInput() == x &&
         isNear(hard.getAlpha().convertToDouble(), 1.0 / 6, x) &&
         isNear(hard.getBeta().convertToDouble(), 0.5, x))
       return Activation{x, 1, "train.hard_swish"};
     return std::nullopt;
   }
-  if (auto clip = parts.take<train::ClipOp>(bend)) {
+  if (auto clip = parts.take<train::ClipOp>(nonlinear)) {
     if (isRelu6(clip) && isCubic(clip.getInput(), x, {3, 1, 0, 0}, parts))
       return Activation{x, 1.0 / 6, "train.hard_swish"};
     return std::nullopt;
   }
-  return matchGelu(x, bend, parts);
+  return matchGelu(x, nonlinear, parts);
 }
 
-/// Matches `bend` alone, times a number.
-static std::optional<Activation> matchFactor(Value bend, Parts &parts) {
-  auto clip = parts.take<train::ClipOp>(bend);
+/// Matches `nonlinear` alone, times a number.
+static std::optional<Activation> matchFactor(Value nonlinear, Parts &parts) {
+  auto clip = parts.take<train::ClipOp>(nonlinear);
   auto add = isRelu6(clip) ? parts.take<train::AddOp>(clip.getInput())
                            : train::AddOp();
   double three;
@@ -219,19 +220,19 @@ template <typename OpTy> struct RecognizeActivation : OpRewritePattern<OpTy> {
                                 PatternRewriter &rewriter) const override {
     Parts whole(last);
     Product product = Product::of(whole);
-    for (Value bend : product.factors) {
+    for (Value nonlinear : product.factors) {
       Product others = product;
-      others.drop(bend);
+      others.drop(nonlinear);
       for (Value x : others.factors) {
         Parts parts = whole;
         Product left = others;
         left.drop(x);
-        if (x.getType() == bend.getType() &&
-            replace(matchProduct(x, bend, parts), parts, left, rewriter))
+        if (x.getType() == nonlinear.getType() &&
+            replace(matchProduct(x, nonlinear, parts), parts, left, rewriter))
           return success();
       }
       Parts parts = whole;
-      if (replace(matchFactor(bend, parts), parts, others, rewriter))
+      if (replace(matchFactor(nonlinear, parts), parts, others, rewriter))
         return success();
     }
     return rewriter.notifyMatchFailure(

@@ -218,7 +218,7 @@ OptionCheck check::above(double low) {
   }};
 }
 
-OptionCheck check::share() {
+OptionCheck check::halfOpenUnit() {
   return {[](const std::string &text) -> std::string {
     double value;
     if (parseFinite(text, value) && value >= 0 && value < 1)
@@ -227,7 +227,7 @@ OptionCheck check::share() {
   }};
 }
 
-OptionCheck check::fraction() {
+OptionCheck check::openUnit() {
   return {[](const std::string &text) -> std::string {
     double value;
     if (parseFinite(text, value) && value > 0 && float(value) < 1)

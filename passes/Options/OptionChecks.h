@@ -41,10 +41,10 @@ OptionCheck atLeast(double low);
 OptionCheck above(double low);
 
 /// Numbers in [0, 1).
-OptionCheck share();
+OptionCheck halfOpenUnit();
 
 /// Numbers in (0, 1).
-OptionCheck fraction();
+OptionCheck openUnit();
 
 /// Anything but "", which an unset shell variable expands to.
 OptionCheck notEmpty();

@@ -20,7 +20,7 @@ struct Remembered {
 };
 
 /// What a resume does if the package was compiled with another value.
-enum class Resume { Silent, Note, Grave, AddsState };
+enum class Resume { Silent, Note, NeedsForce, AddsState };
 
 /// Whether an ONNX training graph can express other values than the default.
 enum class Export { Plain, Refused };

@@ -14,7 +14,7 @@ namespace {
 using namespace mpc::check;
 
 constexpr Resume Silent = Resume::Silent, Note = Resume::Note,
-                 Grave = Resume::Grave, AddsState = Resume::AddsState;
+                 NeedsForce = Resume::NeedsForce, AddsState = Resume::AddsState;
 constexpr Export Plain = Export::Plain, Refused = Export::Refused;
 
 Remembered never() { return {Remembered::When::Never}; }

@@ -87,7 +87,7 @@ private:
 
 } // namespace
 
-int64_t mpc::leastArena(llvm::ArrayRef<Lifetime> regions) {
+int64_t mpc::arenaLowerBound(llvm::ArrayRef<Lifetime> regions) {
   std::map<int64_t, int64_t> changes;
   for (const Lifetime &region : regions)
     for (const Lifetime::Part &part : region.parts) {
@@ -161,7 +161,7 @@ int64_t mpc::layOutArena(llvm::MutableArrayRef<Lifetime> regions) {
       [](const Lifetime &a, const Lifetime &b) { return a.last > b.last; },
   };
   // Stop at 1% above the lower bound: more is not worth the time.
-  const int64_t least = leastArena(regions), enough = least + least / 100;
+  const int64_t least = arenaLowerBound(regions), enough = least + least / 100;
   Search search(regions);
   for (Order order : orders) {
     auto indices = llvm::to_vector(llvm::seq<size_t>(0, regions.size()));

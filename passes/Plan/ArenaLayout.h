@@ -34,7 +34,7 @@ struct Lifetime {
 int64_t layOutArena(llvm::MutableArrayRef<Lifetime> regions);
 
 /// A lower bound for any layout: the most bytes needed at one time.
-int64_t leastArena(llvm::ArrayRef<Lifetime> regions);
+int64_t arenaLowerBound(llvm::ArrayRef<Lifetime> regions);
 
 } // namespace mpc
 

@@ -15,7 +15,7 @@ static constexpr size_t kMaxInstants = 1024;
 namespace {
 
 /// Memory that holds one tensor for the time that it is needed.
-struct Stay {
+struct LiveRange {
   int64_t begin = INT64_MAX, end = 0; ///< Bytes.
   size_t first = SIZE_MAX, last = 0;  ///< Instructions.
 
@@ -31,11 +31,11 @@ struct Stay {
 
 /// The size of the union of the ranges in use: views and parts of packed
 /// tensors overlap.
-static int64_t bytesInUse(ArrayRef<Stay> stays, size_t instruction) {
+static int64_t bytesInUse(ArrayRef<LiveRange> ranges, size_t instruction) {
   SmallVector<std::pair<int64_t, int64_t>> used;
-  for (const Stay &stay : stays)
-    if (stay.first <= instruction && instruction <= stay.last)
-      used.push_back({stay.begin, stay.end});
+  for (const LiveRange &range : ranges)
+    if (range.first <= instruction && instruction <= range.last)
+      used.push_back({range.begin, range.end});
   llvm::sort(used);
   int64_t bytes = 0, end = 0;
   for (auto [from, to] : used) {
@@ -46,46 +46,47 @@ static int64_t bytesInUse(ArrayRef<Stay> stays, size_t instruction) {
 }
 
 template <typename OpTy>
-static void addStays(OpTy op, size_t instruction,
-                     std::map<int64_t, Stay> &stays) {
+static void addRanges(OpTy op, size_t instruction,
+                      std::map<int64_t, LiveRange> &ranges) {
   if (!op.getValues())
     return;
   for (auto [operand, value] : llvm::zip(op.getOperands(), *op.getValues())) {
     auto buffer = cast<exec::BufferAttr>(operand);
     if (buffer.getSpace() == exec::Space::Arena)
-      stays[cast<exec::ValueAttr>(value).getNumber()].add(buffer, instruction);
+      ranges[cast<exec::ValueAttr>(value).getNumber()].add(buffer, instruction);
   }
 }
 
 /// Extends the lifetime of parts computed in place to that of the packed
 /// tensor.
-static void keepParts(exec::EntryOp entry, std::map<int64_t, Stay> &stays) {
+static void extendParts(exec::EntryOp entry,
+                        std::map<int64_t, LiveRange> &ranges) {
   if (!entry.getDataflow())
     return;
   for (auto part :
        entry.getDataflow()->getParts().getAsRange<exec::PartAttr>()) {
-    auto whole = stays.find(part.getWhole());
-    auto own = stays.find(part.getValue().getNumber());
-    if (whole != stays.end() && own != stays.end())
+    auto whole = ranges.find(part.getWhole());
+    auto own = ranges.find(part.getValue().getNumber());
+    if (whole != ranges.end() && own != ranges.end())
       own->second.last = std::max(own->second.last, whole->second.last);
   }
 }
 
 ArenaUse mpc::findArenaUse(exec::EntryOp entry) {
-  std::map<int64_t, Stay> stays;
+  std::map<int64_t, LiveRange> ranges;
   size_t instructions = 0;
   for (Operation &op : entry.getBody().front()) {
     if (auto launch = dyn_cast<exec::LaunchOp>(op))
-      addStays(launch, instructions++, stays);
+      addRanges(launch, instructions++, ranges);
     else if (auto call = dyn_cast<exec::CallOp>(op))
-      addStays(call, instructions++, stays);
+      addRanges(call, instructions++, ranges);
   }
-  keepParts(entry, stays);
+  extendParts(entry, ranges);
   ArenaUse use;
   use.stride = instructions / kMaxInstants + 1;
-  SmallVector<Stay> all;
-  for (const auto &[number, stay] : stays)
-    all.push_back(stay);
+  SmallVector<LiveRange> all;
+  for (const auto &[number, range] : ranges)
+    all.push_back(range);
   for (size_t at = 0; at < instructions; at += use.stride)
     use.bytes.push_back(bytesInUse(all, at));
   return use;

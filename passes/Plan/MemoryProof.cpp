@@ -46,31 +46,32 @@ static std::string nameOf(Operation *op) {
   return op->getAttrOfType<StringAttr>("kernel").str();
 }
 
-void MemoryProof::place(const Bytes &bytes, Held held, Operation *writer) {
+void MemoryProof::place(const Bytes &bytes, TensorInMemory tensor,
+                        Operation *writer) {
   if (bytes.begin >= bytes.end)
     return;
-  Memory &runs = memory(bytes.space);
-  auto it = runs.lower_bound(bytes.begin);
-  if (it != runs.begin()) {
+  Memory &ranges = memory(bytes.space);
+  auto it = ranges.lower_bound(bytes.begin);
+  if (it != ranges.begin()) {
     auto before = std::prev(it);
     if (before->second.end > bytes.end)
-      runs.emplace(bytes.end, before->second);
+      ranges.emplace(bytes.end, before->second);
     before->second.end = std::min(before->second.end, bytes.begin);
   }
-  while (it != runs.end() && it->first < bytes.end) {
+  while (it != ranges.end() && it->first < bytes.end) {
     if (it->second.end > bytes.end)
-      runs.emplace(bytes.end, it->second);
-    it = runs.erase(it);
+      ranges.emplace(bytes.end, it->second);
+    it = ranges.erase(it);
   }
-  runs.emplace(bytes.begin, Run{bytes.end, held, writer});
+  ranges.emplace(bytes.begin, WrittenRange{bytes.end, tensor, writer});
 }
 
-const exec::PartAttr *MemoryProof::partAt(const Held &held,
+const exec::PartAttr *MemoryProof::partAt(const TensorInMemory &tensor,
                                           int64_t byte) const {
-  auto list = parts.find(held.number);
+  auto list = parts.find(tensor.number);
   if (list == parts.end())
     return nullptr;
-  int64_t at = byte - held.base;
+  int64_t at = byte - tensor.base;
   const auto *next =
       llvm::upper_bound(list->second, at, [](int64_t at, exec::PartAttr part) {
         return at < part.getAt();
@@ -82,23 +83,24 @@ const exec::PartAttr *MemoryProof::partAt(const Held &held,
 }
 
 std::optional<int64_t> MemoryProof::findFault(const Bytes &bytes,
-                                              Held held) const {
-  const Memory &runs = memory(bytes.space);
+                                              TensorInMemory tensor) const {
+  const Memory &ranges = memory(bytes.space);
   int64_t byte = bytes.begin;
   while (byte < bytes.end) {
-    auto it = runs.upper_bound(byte);
-    const Run *run = it == runs.begin() ? nullptr : &std::prev(it)->second;
-    if (run && run->end > byte && run->held == held) {
-      byte = run->end;
+    auto it = ranges.upper_bound(byte);
+    const WrittenRange *range =
+        it == ranges.begin() ? nullptr : &std::prev(it)->second;
+    if (range && range->end > byte && range->tensor == tensor) {
+      byte = range->end;
       continue;
     }
     // A packed tensor consists of its parts.
-    const exec::PartAttr *part = partAt(held, byte);
+    const exec::PartAttr *part = partAt(tensor, byte);
     if (!part)
       return byte;
-    int64_t begin = held.base + part->getAt();
-    Held own{part->getValue().getNumber(),
-             begin - part->getValue().getOffset()};
+    int64_t begin = tensor.base + part->getAt();
+    TensorInMemory own{part->getValue().getNumber(),
+                       begin - part->getValue().getOffset()};
     int64_t end = std::min(bytes.end, begin + part->getSize());
     if (auto fault = findFault({bytes.space, byte, end}, own))
       return fault;
@@ -108,23 +110,24 @@ std::optional<int64_t> MemoryProof::findFault(const Bytes &bytes,
 }
 
 void MemoryProof::expect(Location loc, const Twine &what, const Bytes &bytes,
-                         Held held) {
-  std::optional<int64_t> fault = findFault(bytes, held);
+                         TensorInMemory tensor) {
+  std::optional<int64_t> fault = findFault(bytes, tensor);
   if (!fault)
     return;
-  const Memory &runs = memory(bytes.space);
-  auto it = runs.upper_bound(*fault);
-  const Run *run = it == runs.begin() ? nullptr : &std::prev(it)->second;
+  const Memory &ranges = memory(bytes.space);
+  auto it = ranges.upper_bound(*fault);
+  const WrittenRange *range =
+      it == ranges.begin() ? nullptr : &std::prev(it)->second;
   std::string found = "nothing was written there";
-  if (run && run->end > *fault) {
-    found = "that holds byte " + std::to_string(*fault - run->held.base) +
-            " of tensor " + std::to_string(run->held.number);
-    found += run->writer ? ", written by '" + nameOf(run->writer) + "'"
-                         : ", there from the beginning";
+  if (range && range->end > *fault) {
+    found = "that holds byte " + std::to_string(*fault - range->tensor.base) +
+            " of tensor " + std::to_string(range->tensor.number);
+    found += range->writer ? ", written by '" + nameOf(range->writer) + "'"
+                           : ", there from the beginning";
   }
-  fail(loc, what + " is tensor " + Twine(held.number) + "; its byte " +
-                Twine(*fault - held.base) + " should be byte " + Twine(*fault) +
-                " of the " + exec::stringifySpace(bytes.space) +
+  fail(loc, what + " is tensor " + Twine(tensor.number) + "; its byte " +
+                Twine(*fault - tensor.base) + " should be byte " +
+                Twine(*fault) + " of the " + exec::stringifySpace(bytes.space) +
                 " memory, but " + found);
 }
 
@@ -137,8 +140,8 @@ MemoryProof::Bytes MemoryProof::bytesOf(exec::BufferAttr buffer) {
           buffer.getOffset() + byteSize(buffer.getType())};
 }
 
-MemoryProof::Held MemoryProof::heldIn(exec::BufferAttr buffer,
-                                      exec::ValueAttr value) {
+MemoryProof::TensorInMemory MemoryProof::tensorIn(exec::BufferAttr buffer,
+                                                  exec::ValueAttr value) {
   return {value.getNumber(), buffer.getOffset() - value.getOffset()};
 }
 
@@ -162,9 +165,9 @@ void MemoryProof::begin() {
     auto bytes = bytesOf(bufferOf(state));
     // States that are not read get negative numbers.
     auto value = dataflow.getReads().getAs<exec::ValueAttr>(state.getSymName());
-    Held held{value ? value.getNumber() : --unread, bytes.begin};
-    unchanged[state] = held;
-    place(bytes, held, nullptr);
+    TensorInMemory tensor{value ? value.getNumber() : --unread, bytes.begin};
+    unchanged[state] = tensor;
+    place(bytes, tensor, nullptr);
   }
   for (train::StateOp state : states)
     expect(state.getLoc(), "state '" + state.getSymName() + "'",
@@ -175,13 +178,13 @@ void MemoryProof::begin() {
        llvm::zip(entry.getInputs().getAsRange<DictionaryAttr>(),
                  dataflow.getInputs().getAsRange<exec::ValueAttr>())) {
     auto buffer = binding.getAs<exec::BufferAttr>("buffer");
-    inputs.push_back({bytesOf(buffer), heldIn(buffer, value)});
-    place(inputs.back().bytes, inputs.back().held, nullptr);
+    inputs.push_back({bytesOf(buffer), tensorIn(buffer, value)});
+    place(inputs.back().bytes, inputs.back().tensor, nullptr);
   }
   for (auto [i, input] : llvm::enumerate(inputs))
     expect(entry.getLoc(),
            "input " + Twine(i) + " of '" + entry.getSymName() + "'",
-           input.bytes, input.held);
+           input.bytes, input.tensor);
 }
 
 void MemoryProof::end() {
@@ -192,7 +195,7 @@ void MemoryProof::end() {
     auto buffer = binding.getAs<exec::BufferAttr>("buffer");
     expect(entry.getLoc(),
            "output " + Twine(i) + " of '" + entry.getSymName() + "'",
-           bytesOf(buffer), heldIn(buffer, value));
+           bytesOf(buffer), tensorIn(buffer, value));
   }
   for (train::StateOp state : states) {
     exec::BufferAttr buffer = bufferOf(state);
@@ -201,7 +204,7 @@ void MemoryProof::end() {
     expect(state.getLoc(),
            "what '" + entry.getSymName() + "' leaves in state '" +
                state.getSymName() + "'",
-           bytesOf(buffer), value ? heldIn(buffer, value) : unchanged[state]);
+           bytesOf(buffer), value ? tensorIn(buffer, value) : unchanged[state]);
   }
 }
 
@@ -258,12 +261,12 @@ void MemoryProof::step(Operation *op) {
   SmallVector<Operand> operands;
   for (auto [buffer, value] : llvm::zip(buffers.getAsRange<exec::BufferAttr>(),
                                         values.getAsRange<exec::ValueAttr>()))
-    operands.push_back({bytesOf(buffer), heldIn(buffer, value)});
+    operands.push_back({bytesOf(buffer), tensorIn(buffer, value)});
   unsigned inputs = *countInputs(op);
   for (unsigned i = 0; i < inputs; ++i)
     expect(op->getLoc(), "operand " + Twine(i) + " of '" + nameOf(op) + "'",
-           operands[i].bytes, operands[i].held);
+           operands[i].bytes, operands[i].tensor);
   checkSharing(op, operands, inputs);
   for (const Operand &result : ArrayRef(operands).drop_front(inputs))
-    place(result.bytes, result.held, op);
+    place(result.bytes, result.tensor, op);
 }

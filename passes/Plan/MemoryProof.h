@@ -34,20 +34,20 @@ public:
 
 private:
   /// A tensor in memory; `base` is where its first byte would be.
-  struct Held {
+  struct TensorInMemory {
     int64_t number = 0, base = 0;
-    bool operator==(const Held &other) const {
+    bool operator==(const TensorInMemory &other) const {
       return number == other.number && base == other.base;
     }
   };
   /// Bytes up to `end` and the op that wrote them; null if they were there
   /// before the call.
-  struct Run {
+  struct WrittenRange {
     int64_t end;
-    Held held;
+    TensorInMemory tensor;
     mlir::Operation *writer;
   };
-  using Memory = std::map<int64_t, Run>; ///< By first byte.
+  using Memory = std::map<int64_t, WrittenRange>; ///< By first byte.
   struct Bytes {
     exec::Space space;
     int64_t begin, end;
@@ -55,12 +55,13 @@ private:
   /// One operand of an instruction.
   struct Operand {
     Bytes bytes;
-    Held held;
+    TensorInMemory tensor;
   };
 
   static Bytes bytesOf(exec::BufferAttr buffer);
   /// The tensor in `buffer`, given that it holds `value`.
-  static Held heldIn(exec::BufferAttr buffer, exec::ValueAttr value);
+  static TensorInMemory tensorIn(exec::BufferAttr buffer,
+                                 exec::ValueAttr value);
 
   void begin();
   void step(mlir::Operation *op);
@@ -70,12 +71,15 @@ private:
   bool mayShare(mlir::Operation *op, unsigned input, unsigned output) const;
   std::optional<unsigned> countInputs(mlir::Operation *op) const;
 
-  void place(const Bytes &bytes, Held held, mlir::Operation *writer);
+  void place(const Bytes &bytes, TensorInMemory tensor,
+             mlir::Operation *writer);
   void expect(mlir::Location loc, const llvm::Twine &what, const Bytes &bytes,
-              Held held);
+              TensorInMemory tensor);
   /// The first byte that does not hold what it should, if there is one.
-  std::optional<int64_t> findFault(const Bytes &bytes, Held held) const;
-  const exec::PartAttr *partAt(const Held &held, int64_t byte) const;
+  std::optional<int64_t> findFault(const Bytes &bytes,
+                                   TensorInMemory tensor) const;
+  const exec::PartAttr *partAt(const TensorInMemory &tensor,
+                               int64_t byte) const;
   Memory &memory(exec::Space space) {
     return memories[static_cast<unsigned>(space)];
   }
@@ -90,7 +94,8 @@ private:
   Memory memories[2];
   /// By number of the whole tensor, in order of their offsets.
   llvm::DenseMap<int64_t, llvm::SmallVector<exec::PartAttr>> parts;
-  llvm::DenseMap<mlir::Operation *, Held> unchanged; ///< Initial states.
+  llvm::DenseMap<mlir::Operation *, TensorInMemory>
+      unchanged; ///< Initial states.
 };
 
 } // namespace mpc

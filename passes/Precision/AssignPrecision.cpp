@@ -231,7 +231,7 @@ static void applyLabel(OpBuilder &builder, Value value,
 /// Ops that the user forces to 16 bit read and store masks: values beyond the
 /// range of the type become its largest number instead of infinity.
 static void clampMasks(Operation *op, FloatType lowType) {
-  if (!isUsersChoice(op) || llvm::none_of(op->getResultTypes(), isLowTensor))
+  if (!isUserChosen(op) || llvm::none_of(op->getResultTypes(), isLowTensor))
     return;
   OpBuilder builder(op);
   for (OpOperand &use : op->getOpOperands()) {
@@ -271,7 +271,7 @@ static void assignTypes(func::FuncOp func, const Ranges &ranges,
     }
     amp::setDecision(&op, labelling.explain(&op));
     auto precision = cast<amp::PrecisionOpInterface>(op);
-    if (classWithin(precision, lowType, ranges) !=
+    if (classForRange(precision, lowType, ranges) !=
         precision.getPrecisionClass(lowType))
       op.setAttr(kProvenAttr, UnitAttr::get(op.getContext()));
     // For UseFp8 and UseTf32.
@@ -386,11 +386,11 @@ struct AssignPrecisionPass
     std::optional<Profile> known;
     if (!profileFile.empty() && failed(readProfile(module, known)))
       return failure();
-    ErrorPrice price;
-    price.bytesPerFlop = bytesPerFlop;
+    ErrorCosts costs;
+    costs.bytesPerFlop = bytesPerFlop;
     ConstantFacts constants;
-    if (known && failed(findPrice(module, constants, lowType, *known,
-                                  overrideOf, price)))
+    if (known && failed(findErrorCosts(module, constants, lowType, *known,
+                                       overrideOf, costs)))
       return failure();
     for (auto func : module.getOps<func::FuncOp>()) {
       if (func.isExternal())
@@ -410,14 +410,14 @@ struct AssignPrecisionPass
       std::optional<Sensitivities> sensitivities;
       if (known) {
         sensitivities.emplace(*known, func);
-        price.errorOf = [&](Value value) {
+        costs.errorOf = [&](Value value) {
           return sensitivities->of(value).of(*amp::formatOf(lowType));
         };
       }
       Ranges ranges(func, constants);
       describeRanges(func, ranges);
       Labelling labelling(func, ranges, lowType, minimumGain, overrideOf,
-                          known ? &price : nullptr);
+                          known ? &costs : nullptr);
       if (failed(rules.verifyAgreed()))
         return failure();
       assignTypes(func, ranges, labelling, lowType);
@@ -440,9 +440,10 @@ struct AssignPrecisionPass
 
   /// Finds the lowest price of errors at which the error of the training
   /// function is within the budget: the higher the price, the less is rounded.
-  LogicalResult findPrice(ModuleOp module, ConstantFacts &constants,
-                          FloatType lowType, const Profile &known,
-                          Labelling::OverrideFn overrideOf, ErrorPrice &price) {
+  LogicalResult findErrorCosts(ModuleOp module, ConstantFacts &constants,
+                               FloatType lowType, const Profile &known,
+                               Labelling::OverrideFn overrideOf,
+                               ErrorCosts &costs) {
     func::FuncOp training = train::Program(module).trainingEntry();
     if (!training)
       return emitUsageError(module.getLoc())
@@ -454,14 +455,14 @@ struct AssignPrecisionPass
     if (std::string lacks = sensitivities.match().lacks(); !lacks.empty())
       addNote(module, "option 'profile': '" + profileFile + "' lacks " + lacks +
                           "; these stay f32");
-    price.errorOf = [&](Value value) {
+    costs.errorOf = [&](Value value) {
       return sensitivities.of(value).of(*amp::formatOf(lowType));
     };
     Ranges ranges(training, constants);
     auto errorAt = [&](double bytesPerError) {
-      price.bytesPerError = bytesPerError;
+      costs.bytesPerError = bytesPerError;
       return Labelling(training, ranges, lowType, minimumGain, overrideOf,
-                       &price)
+                       &costs)
           .error();
     };
     const double most = errorBudget * errorBudget;

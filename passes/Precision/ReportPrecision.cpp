@@ -93,11 +93,11 @@ static void addCast(Operation *cast, Totals &totals) {
 
 /// The algebraic form of each result in terms of operands; empty if unknown for
 /// all.
-static llvm::json::Array termsOf(Operation *op) {
+static llvm::json::Array errorPropagationOf(Operation *op) {
   llvm::json::Array names;
-  auto sum = dyn_cast<train::SumOpInterface>(op);
+  auto sum = dyn_cast<train::ErrorPropagationOpInterface>(op);
   for (unsigned i = 0; sum && i < op->getNumResults(); ++i)
-    names.push_back(termsName(sum.getTerms(i)));
+    names.push_back(errorPropagationName(sum.getErrorPropagation(i)));
   return names;
 }
 
@@ -124,8 +124,8 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
   int64_t castsOut = llvm::count_if(op->getUsers(), [](Operation *user) {
     return isCast(user) && !isOptimizerCast(user);
   });
-  PrecisionClass kind =
-      op->hasAttr(kProvenAttr) ? classInReach(op) : op.getPrecisionClass(low);
+  PrecisionClass kind = op->hasAttr(kProvenAttr) ? classInFullRange(op)
+                                                 : op.getPrecisionClass(low);
   FloatType out = resultType(op);
   llvm::json::Object line{{"op", op->getName().getStringRef()},
                           {"node", utf8(nodeName(op->getLoc()))},
@@ -146,7 +146,7 @@ static llvm::json::Object describe(amp::PrecisionOpInterface op, FloatType low,
   }
   if (std::string range = text(kProvenRangeAttr); !range.empty())
     line["range"] = range;
-  if (llvm::json::Array terms = termsOf(op); !terms.empty())
+  if (llvm::json::Array terms = errorPropagationOf(op); !terms.empty())
     line["terms"] = std::move(terms);
   costOf(op).addTo(line);
   return line;

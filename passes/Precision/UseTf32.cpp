@@ -49,7 +49,7 @@ struct UseTf32Pass : mpc::impl::UseTf32PassBase<UseTf32Pass> {
       if (!canUseTf32(op) || !isWanted(op, byDefault))
         return;
       op->setAttr(kTf32Attr, UnitAttr::get(&getContext()));
-      if (!isUsersChoice(op))
+      if (!isUserChosen(op))
         amp::setDecision(op, {Rule::Tf32});
       any = true;
     });

@@ -43,7 +43,7 @@ static LogicalResult verifySignature(func::FuncOp func) {
 
 /// Whether `state` holds bf16 master weights or their compensation, which
 /// verifyMasters checks.
-static bool isOfMasters(train::StateOp state) {
+static bool isMasterOrCompensation(train::StateOp state) {
   auto module = state->getParentOfType<ModuleOp>();
   if (!module->hasAttr(kMastersAttr))
     return false;
@@ -61,7 +61,8 @@ static LogicalResult verifyState(train::StateOp state) {
                  state, "mpc-hoist-weight-quantization");
   if (!isLowTensor(state.getType()) ||
       state.getKind() == train::StateKind::WorkingCopy ||
-      state.getKind() == train::StateKind::Constant || isOfMasters(state))
+      state.getKind() == train::StateKind::Constant ||
+      isMasterOrCompensation(state))
     return success();
   return blame(emitError(state.getLoc(), "state '")
                    << state.getSymName() << "' must not be 16-bit: only "
@@ -111,8 +112,8 @@ static LogicalResult verifyPins(amp::PrecisionOpInterface op, FloatType lowType,
                  op, "mpc-assign-precision");
   };
   PrecisionClass kind =
-      isProven ? classInReach(op) : op.getPrecisionClass(lowType);
-  bool sensitive = kind == PrecisionClass::Sensitive && !isUsersChoice(op);
+      isProven ? classInFullRange(op) : op.getPrecisionClass(lowType);
+  bool sensitive = kind == PrecisionClass::Sensitive && !isUserChosen(op);
   for (auto [i, type] : llvm::enumerate(op->getOperandTypes())) {
     // The guard tests the stored values.
     if (isa_and_nonnull<amp::SplitCompensatedOp, amp::RoundStochasticallyOp>(
@@ -141,7 +142,7 @@ static LogicalResult verifyPinsKept(amp::PrecisionOpInterface op) {
         !op.isOperandPinned(i))
       continue;
     Operation *producer = cast.getInput().getDefiningOp();
-    if (producer && isUsersChoice(producer))
+    if (producer && isUserChosen(producer))
       continue;
     if (getWeightState(cast.getInput())) // The weight has no more precision.
       continue;
@@ -209,7 +210,7 @@ static LogicalResult verifyOrigins(Operation *op, const Origins &origins,
                                    const Ranges &ranges, FloatType lowType) {
   auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
   if (precision && op->hasAttr(kProvenAttr) &&
-      classWithin(precision, lowType, ranges) != classInReach(precision))
+      classForRange(precision, lowType, ranges) != classInFullRange(precision))
     return blame(op->emitOpError("is not proven to stay within ") << lowType,
                  op, "mpc-assign-precision");
   for (Value result : op->getResults()) {
@@ -222,11 +223,11 @@ static LogicalResult verifyOrigins(Operation *op, const Origins &origins,
     };
     if (origins.isParameterGradient(result))
       return refuse("it is the gradient of a parameter or a part of one");
-    if (isUsersChoice(op))
+    if (isUserChosen(op))
       continue;
     if (origins.isUnbounded(result))
       return refuse("it is computed from unbounded inputs");
-    if (origins.isPlace(result))
+    if (origins.feedsIndex(result))
       return refuse("it is used as an index");
     if (const TensorFacts &facts = ranges.of(result); facts.exceeds(lowType))
       return refuse(textOf(explainExcess(facts, lowType)));
@@ -241,7 +242,7 @@ static LogicalResult verifyReaders(amp::CastOp cast, const Origins &origins) {
     return success();
   bool isGradient = origins.isParameterGradient(cast.getInput());
   for (Operation *user : cast->getUsers()) {
-    if (isLowOp(user) || (isUsersChoice(user) && !isGradient) ||
+    if (isLowOp(user) || (isUserChosen(user) && !isGradient) ||
         writesState(user))
       continue;
     InFlightDiagnostic error =

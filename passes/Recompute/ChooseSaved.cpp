@@ -135,7 +135,7 @@ llvm::DenseSet<Value> mpc::chooseSaved(const StepGraph &graph,
   return Network(graph, extent).solve();
 }
 
-std::vector<Waist> mpc::findWaists(const StepGraph &graph) {
+std::vector<SingleValueCut> mpc::findSingleValueCuts(const StepGraph &graph) {
   llvm::DenseMap<Value, int64_t> lastRead;
   for (Operation *op : graph.forwardOps())
     for (Value operand : op->getOperands())
@@ -143,7 +143,7 @@ std::vector<Waist> mpc::findWaists(const StepGraph &graph) {
         lastRead[train::skipViews(operand)] = graph.positionOf(op);
   for (Value value : firstReads(graph))
     lastRead[value] = graph.positionOf(graph.backwardBegin());
-  std::vector<Waist> waists;
+  std::vector<SingleValueCut> cuts;
   llvm::SetVector<Value> crossing;
   llvm::DenseSet<Value> ofStates;
   for (Operation *op : graph.forwardOps()) {
@@ -160,14 +160,14 @@ std::vector<Waist> mpc::findWaists(const StepGraph &graph) {
           !train::isView(op) && ofStates.contains(result) && !isNumber(result))
         crossing.insert(result);
     if (crossing.size() == 1 &&
-        (waists.empty() || waists.back().value != crossing.front()))
-      waists.push_back({crossing.front(), position});
+        (cuts.empty() || cuts.back().value != crossing.front()))
+      cuts.push_back({crossing.front(), position});
   }
-  return waists;
+  return cuts;
 }
 
-std::vector<Waist> mpc::chooseCheckpoints(const StepGraph &graph,
-                                          ArrayRef<Waist> waists) {
+std::vector<SingleValueCut>
+mpc::chooseCheckpoints(const StepGraph &graph, ArrayRef<SingleValueCut> cuts) {
   // The memory of blocks, assuming that cheap ops are always recomputed. The
   // values that the first gradient op reads are gone when the first block is
   // recomputed.
@@ -184,25 +184,26 @@ std::vector<Waist> mpc::chooseCheckpoints(const StepGraph &graph,
         sums.back() += bytesOf(result);
   }
   auto cutAt = [&](int64_t size, int64_t &bytes) {
-    std::vector<Waist> chosen;
+    std::vector<SingleValueCut> chosen;
     int64_t begin = 0, held = 0, largest = 0;
-    for (const Waist &waist : waists) {
-      int64_t here = sums[waist.position + 1];
+    for (const SingleValueCut &cut : cuts) {
+      int64_t here = sums[cut.position + 1];
       if (here - begin < size)
         continue;
-      chosen.push_back(waist);
+      chosen.push_back(cut);
       largest = std::max(largest, here - begin);
-      held += bytesOf(waist.value);
+      held += bytesOf(cut.value);
       begin = here;
     }
     bytes = held + std::max(largest, sums.back() - begin);
     return chosen;
   };
-  std::vector<Waist> best;
+  std::vector<SingleValueCut> best;
   int64_t least = INT64_MAX;
-  for (size_t parts = 1; parts <= waists.size() + 1; parts += parts / 16 + 1) {
+  for (size_t parts = 1; parts <= cuts.size() + 1; parts += parts / 16 + 1) {
     int64_t bytes = 0;
-    std::vector<Waist> chosen = cutAt(sums.back() / int64_t(parts), bytes);
+    std::vector<SingleValueCut> chosen =
+        cutAt(sums.back() / int64_t(parts), bytes);
     if (bytes < least) {
       least = bytes;
       best = std::move(chosen);

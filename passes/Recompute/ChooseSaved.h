@@ -11,13 +11,13 @@ namespace mpc {
 /// A value that, from `position` on, is the only earlier forward value that
 /// later ops read. Scalars do not count, nor do values computed from inputs
 /// alone, such as masks, which all layers read.
-struct Waist {
+struct SingleValueCut {
   mlir::Value value;
   int64_t position;
 };
 
-/// All waists, in order.
-std::vector<Waist> findWaists(const StepGraph &graph);
+/// All such cuts, in order.
+std::vector<SingleValueCut> findSingleValueCuts(const StepGraph &graph);
 
 /// How far recomputation goes. Positions are those of forward ops.
 struct Extent {
@@ -26,10 +26,10 @@ struct Extent {
   llvm::DenseSet<mlir::Value> checkpoints; ///< from these values on.
 };
 
-/// Chooses the `waists` to keep such that the memory of these and of the
+/// Chooses the `cuts` to keep such that the memory of these and of the
 /// largest block between two of them is minimal.
-std::vector<Waist> chooseCheckpoints(const StepGraph &graph,
-                                     mlir::ArrayRef<Waist> waists);
+std::vector<SingleValueCut>
+chooseCheckpoints(const StepGraph &graph, mlir::ArrayRef<SingleValueCut> cuts);
 
 /// The values to keep: among all choices within `extent` the one with the
 /// fewest bytes, and among these the one that recomputes the least.

@@ -66,33 +66,33 @@ public:
   explicit Extents(func::FuncOp func) {
     std::optional<StepGraph> graph = StepGraph::find(func);
     last = graph->positionOf(graph->backwardBegin());
-    waists = findWaists(*graph);
-    checkpoints = chooseCheckpoints(*graph, waists);
+    cuts = findSingleValueCuts(*graph);
+    checkpoints = chooseCheckpoints(*graph, cuts);
   }
 
-  size_t count() const { return waists.size() + checkpoints.size() + 2; }
+  size_t count() const { return cuts.size() + checkpoints.size() + 2; }
 
   size_t none() const { return 0; }
-  size_t selective() const { return waists.size() + 1; }
+  size_t selective() const { return cuts.size() + 1; }
   size_t full() const { return count() - 1; }
 
   Extent get(size_t index) const {
     Extent extent;
     if (index < selective()) {
-      extent.cheapUntil = index == 0 ? -1 : waists[index - 1].position;
+      extent.cheapUntil = index == 0 ? -1 : cuts[index - 1].position;
       return extent;
     }
     extent.cheapUntil = last;
     if (index > selective())
       extent.allUntil = checkpoints[index - selective() - 1].position;
-    for (const Waist &waist : checkpoints)
-      extent.checkpoints.insert(waist.value);
+    for (const SingleValueCut &cut : checkpoints)
+      extent.checkpoints.insert(cut.value);
     return extent;
   }
 
 private:
   int64_t last;
-  std::vector<Waist> waists, checkpoints;
+  std::vector<SingleValueCut> cuts, checkpoints;
 };
 
 struct RecomputePass
@@ -149,11 +149,12 @@ private:
     std::vector<int64_t> keptBefore = graph->keptBytes();
     int64_t forward = graph->forwardOps().size();
     int64_t before = *llvm::max_element(keptBefore);
-    size_t chosen = findLeast(func, extents);
+    size_t chosen = findSmallest(func, extents);
     if (!memoryBudget.empty()) {
       int64_t most = parseBudget(memoryBudget)->bytesOf(before);
       int64_t least = INT64_MAX;
-      std::optional<size_t> enough = findEnough(func, extents, most, least);
+      std::optional<size_t> enough =
+          findWithinBudget(func, extents, most, least);
       if (!enough)
         return emitUsageError(func.getLoc())
                << "memory-budget: '" << func.getName() << "' saves at least "
@@ -190,13 +191,13 @@ private:
   /// Among the extents that the mode allows, chooses the one that keeps the
   /// least, and among equal ones the one that recomputes the least. A larger
   /// extent can be worse, because recomputed values take memory, too.
-  size_t findLeast(func::FuncOp func, const Extents &extents) {
+  size_t findSmallest(func::FuncOp func, const Extents &extents) {
     size_t best = extents.none();
     if (recompute == "none")
       return best;
-    int64_t least = tryOut(func, best);
+    int64_t least = measure(func, best);
     auto consider = [&](size_t extent) {
-      int64_t bytes = tryOut(func, extent);
+      int64_t bytes = measure(func, extent);
       if (bytes < least) {
         least = bytes;
         best = extent;
@@ -218,15 +219,15 @@ private:
 
   /// An extent that keeps at most `most` bytes and recomputes little. If there
   /// is none, `least` is the smallest number of bytes reached.
-  static std::optional<size_t> findEnough(func::FuncOp func,
-                                          const Extents &extents, int64_t most,
-                                          int64_t &least) {
-    least = tryOut(func, extents.none());
+  static std::optional<size_t> findWithinBudget(func::FuncOp func,
+                                                const Extents &extents,
+                                                int64_t most, int64_t &least) {
+    least = measure(func, extents.none());
     if (least <= most)
       return extents.none();
     size_t tooMuch = extents.none();
     for (size_t enough : {extents.selective(), extents.full()}) {
-      int64_t bytes = tryOut(func, enough);
+      int64_t bytes = measure(func, enough);
       least = std::min(least, bytes);
       if (bytes <= most)
         return bisect(func, tooMuch, enough, most);
@@ -239,14 +240,14 @@ private:
                        int64_t most) {
     while (enough - tooMuch > 1) {
       size_t middle = (tooMuch + enough) / 2;
-      (tryOut(func, middle) <= most ? enough : tooMuch) = middle;
+      (measure(func, middle) <= most ? enough : tooMuch) = middle;
     }
     return enough;
   }
 
   /// The bytes kept with one extent, determined on a copy of the function. The
   /// extent is computed for the copy, because it refers to values.
-  static int64_t tryOut(func::FuncOp func, size_t index) {
+  static int64_t measure(func::FuncOp func, size_t index) {
     OwningOpRef<func::FuncOp> copy = func.clone();
     apply(*copy, Extents(*copy).get(index));
     return peakOf(*copy);

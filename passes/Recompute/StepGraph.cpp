@@ -66,23 +66,23 @@ bool StepGraph::isFree(Value value) const {
 std::vector<int64_t> StepGraph::keptBytes() const {
   // Lifetimes of tensors, from the op that computes them to the last one that
   // reads them.
-  struct Stay {
+  struct LiveRange {
     int64_t first, last;
   };
-  llvm::DenseMap<Value, Stay> stays;
+  llvm::DenseMap<Value, LiveRange> ranges;
   for (Operation *op : backward)
     for (Value operand : op->getOperands()) {
       Value root = train::skipViews(operand);
       Operation *def = root.getDefiningOp();
       if (isFree(root) || !(isForward(def) || def->hasAttr(kRecomputedAttr)))
         continue;
-      auto entry = stays.insert({root, {positionOf(def), 0}}).first;
+      auto entry = ranges.insert({root, {positionOf(def), 0}}).first;
       entry->second.last = positionOf(op);
     }
   std::vector<int64_t> bytes(order.size() + 1, 0);
-  for (const auto &[value, stay] : stays) {
-    bytes[stay.first] += bytesOf(value);
-    bytes[stay.last + 1] -= bytesOf(value);
+  for (const auto &[value, range] : ranges) {
+    bytes[range.first] += bytesOf(value);
+    bytes[range.last + 1] -= bytesOf(value);
   }
   bytes.pop_back(); // Nothing is kept after the last op.
   std::partial_sum(bytes.begin(), bytes.end(), bytes.begin());

@@ -213,7 +213,7 @@ class Sample:
         return self.gain(other) < -2 * math.hypot(self.error, other.error)
 
 
-class Bench:
+class Benchmark:
     def __init__(self, args):
         self.args = args
         self.tasks = make_tasks(Text(args.text))
@@ -318,7 +318,7 @@ def main():
     if args.seeds < 2:
         parser.error("--seeds must be 2 or more: there is no deviation of one")
     torch.set_num_threads(1)
-    bench = Bench(args)
+    bench = Benchmark(args)
     print("mean ± deviation (better than the first by so many of its deviations)\n")
     print("| task | precision | loss | accuracy | | skipped |")
     print("| --- | --- | --- | --- | --- | --- |", flush=True)

@@ -48,7 +48,7 @@ class TorchWorker:
         self.process.wait()
 
 
-class Bench:
+class Benchmark:
     def __init__(self, args):
         self.args = args
         self.bin = args.build / "bin"
@@ -176,7 +176,7 @@ def parse_arguments():
 
 def main():
     args = parse_arguments()
-    bench = Bench(args)
+    bench = Benchmark(args)
     results, overheads = [], []
     with tempfile.TemporaryDirectory() as folder:
         print("model prec. side              median       min       max   ratio   used")

@@ -111,7 +111,7 @@ def with_cuda_libraries():
     return dict(os.environ, LD_LIBRARY_PATH=":".join(paths))
 
 
-class Bench:
+class Benchmark:
     def __init__(self, args, folder):
         self.args = args
         self.environment = with_cuda_libraries()
@@ -514,7 +514,7 @@ def make_packages(args):
 
     args.make_packages.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(args, folder)
+        bench = Benchmark(args, folder)
         for name in args.parts:
             work = gpu_models.PARTS[name](bench.folder, args.tiny)
             gpu_models.clear_weights(work)
@@ -568,7 +568,7 @@ def main():
     report = {"machine": describe_machine(args), "ceilings": [], "parts": []}
     print(f"{report['machine']}\n")
     with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(args, folder)
+        bench = Benchmark(args, folder)
         if not args.dry_run:
             report["ceilings"].append(bench.ceilings())
         print("part             side             median us     min us     max us  ratio")

@@ -111,9 +111,9 @@ std::string plain(std::string text) {
   return text;
 }
 
-class Bench {
+class Benchmark {
  public:
-  explicit Bench(const Options& options) : options_(options) {
+  explicit Benchmark(const Options& options) : options_(options) {
     check(program_.load_file(options.package));
     accumulates_ = !program_.has_entry("step");
     if (options.part == "apply" && !accumulates_)
@@ -248,7 +248,7 @@ bool parse(int argc, char** argv, Options* options) {
 }
 
 // Answers one line; returns false if it is not a command.
-bool answer(Bench& bench, const std::string& line) {
+bool answer(Benchmark& bench, const std::string& line) {
   std::istringstream words(line);
   std::string command;
   int count = 0;
@@ -280,7 +280,7 @@ int main(int argc, char** argv) {
   }
   try {
     Clock::time_point begin = Clock::now();
-    Bench bench(options);
+    Benchmark bench(options);
     if (options.warm_up > 0) bench.time(options.warm_up);
     const std::string kernels = bench.kernels();
     std::printf(

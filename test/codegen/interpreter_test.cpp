@@ -60,7 +60,7 @@ static Elements interpretOps(const std::string &from, const std::string &to,
   return interpret(*module->getOps<func::FuncOp>().begin(), {x, y})[0];
 }
 
-TEST(Interpreter, ExtendsBooleansAsTheOpSays) {
+TEST(Interpreter, ExtendsBooleansBySignednessOfTheOp) {
   const Elements x = {0, 1};
   EXPECT_EQ(interpretOps("i1", "i32", "%r = arith.extsi %x : i1 to i32", x, x),
             (Elements{0, -1}));

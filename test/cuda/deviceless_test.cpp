@@ -37,11 +37,11 @@ class Deviceless : public ::testing::TestWithParam<int> {
     add_device_kernels(&driver);
   }
 
-  std::string chosen(
-      const KernelDesc& desc, bool deterministic = true,
-      std::shared_ptr<ChoiceStore> store = std::make_shared<ChoiceStore>()) {
+  std::string chosen(const KernelDesc& desc, bool deterministic = true,
+                     std::shared_ptr<AutotuneCaches> store =
+                         std::make_shared<AutotuneCaches>()) {
     CudaContext context;
-    context.choices = std::move(store);
+    context.autotune_caches = std::move(store);
     context.driver = driver.table();
     context.cudnn = cudnn->table();
     context.compute_capability = GetParam();
@@ -103,7 +103,7 @@ TEST_P(Deviceless, PlansAreMadeAgainFromText) {
   for (KernelId id : {KernelId::attention, KernelId::attention_grad})
     calls.push_back(
         attention_desc(id, attention, MPC_DTYPE_BF16, MPC_DTYPE_BF16));
-  const auto store = std::make_shared<ChoiceStore>();
+  const auto store = std::make_shared<AutotuneCaches>();
   for (const KernelDesc& desc : calls) {
     SCOPED_TRACE(kernels::testing::describe(desc, {1, false}));
     const std::string first = chosen(desc, false, store);

@@ -26,7 +26,7 @@ void require(bool promise) {
 }
 
 // Calls every query function on a program.
-void look_at(const mpc_program_t *program) {
+void query_everything(const mpc_program_t *program) {
   for (size_t i = 0; i < mpc_program_num_states(program); ++i) {
     mpc_state_info_t info = {};
     info.struct_size = sizeof(info);
@@ -50,14 +50,14 @@ void write_file(const std::string &path, const void *data, size_t size) {
 }
 
 // A session, and a folder in memory for the checkpoint to load.
-struct Bench {
-  Bench() : program(test::load(test::make_package())) {
+struct CheckpointFixture {
+  CheckpointFixture() : program(test::load(test::make_package())) {
     session = test::create(program);
     char name[] = "/dev/shm/mpc-fuzz-XXXXXX";
     require(::mkdtemp(name) != nullptr);
     folder = name;
   }
-  ~Bench() {
+  ~CheckpointFixture() {
     (void)runtime::remove_checkpoint(runtime::system_files(), folder);
   }
   test::ProgramPtr program;
@@ -78,12 +78,12 @@ void package(const uint8_t *data, size_t size) {
   require(mpc_status_code(status) != MPC_INTERNAL);
   mpc_status_free(status);
   if (program)
-    look_at(program);
+    query_everything(program);
   mpc_program_destroy(program);
 }
 
 void checkpoint(const uint8_t *data, size_t size) {
-  static Bench bench;
+  static CheckpointFixture fixture;
   std::vector<runtime::FileRecord> records;
   for (const char *name :
        {runtime::kModelFile, runtime::kOptimizerFile, runtime::kStateFile}) {
@@ -94,20 +94,20 @@ void checkpoint(const uint8_t *data, size_t size) {
     size -= size < sizeof(length) ? size : sizeof(length);
     if (length > size)
       length = static_cast<uint32_t>(size);
-    write_file(bench.folder + '/' + name, data, length);
+    write_file(fixture.folder + '/' + name, data, length);
     records.push_back({name, length, runtime::checksum(data, length)});
     data += length;
     size -= length;
   }
   std::string manifest = runtime::manifest_text(records);
-  write_file(bench.folder + '/' + runtime::kManifestFile, manifest.data(),
+  write_file(fixture.folder + '/' + runtime::kManifestFile, manifest.data(),
              manifest.size());
 
   uint64_t bytes;
-  mpc_status_t verified =
-      runtime::verify_checkpoint(runtime::system_files(), bench.folder, &bytes);
-  mpc_status_t loaded =
-      mpc_session_load_checkpoint(bench.session.get(), bench.folder.c_str());
+  mpc_status_t verified = runtime::verify_checkpoint(runtime::system_files(),
+                                                     fixture.folder, &bytes);
+  mpc_status_t loaded = mpc_session_load_checkpoint(fixture.session.get(),
+                                                    fixture.folder.c_str());
   require((mpc_status_code(verified) == MPC_DAMAGED) ==
           (mpc_status_code(loaded) == MPC_DAMAGED));
   mpc_status_free(verified);

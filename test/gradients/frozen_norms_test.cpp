@@ -17,7 +17,7 @@ namespace {
 
 // Frozen norms use their running statistics in training as in evaluation: the
 // loss of a step equals that of evaluation.
-TEST(FrozenNorms, TrainAsTheyEvaluate) {
+TEST(FrozenNorms, UseInferenceFormInTraining) {
   Folder folder;
   CompileOptions options;
   options.model = MPC_DIGITS "/cnn.onnx";

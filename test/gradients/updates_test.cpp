@@ -147,7 +147,7 @@ void run(Session &session, const Json &golden, size_t first, size_t last) {
     session.step(inputsOf(golden, goldens()["batches"][i]));
 }
 
-TEST_P(Updates, GoOnBitForBit) {
+TEST_P(Updates, ResumeBitForBit) {
   Folder folder;
   ProgramPtr program = compileCase(golden(), "fp32", folder);
   ASSERT_TRUE(program);
@@ -163,7 +163,7 @@ TEST_P(Updates, GoOnBitForBit) {
   EXPECT_EQ(whole.snapshot(), second.snapshot());
 }
 
-TEST_P(Updates, StandStillWhereAStepIsSkipped) {
+TEST_P(Updates, ChangeNothingInSkippedSteps) {
   Folder folder;
   ProgramPtr program = compileCase(golden(), "fp16", folder);
   ASSERT_TRUE(program);

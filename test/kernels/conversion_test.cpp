@@ -113,7 +113,7 @@ void expect_parts(mpc_dtype_t dtype, int64_t rows, int64_t columns,
   }
 }
 
-TEST(Conversion, PartsAreWhatTheySay) {
+TEST(Conversion, ConvertsOnlyTheGivenPart) {
   for (mpc_dtype_t dtype : {MPC_DTYPE_F32, MPC_DTYPE_BF16, MPC_DTYPE_F16}) {
     for (int64_t columns = 1; columns <= 70; ++columns) {
       expect_parts(dtype, 3, columns, columns, 1);

@@ -10,7 +10,7 @@
 namespace mpc::kernels::testing {
 namespace {
 
-TEST(CpuIsa, NoValueIsNoLimit) {
+TEST(CpuIsa, EmptyValueMeansNoLimit) {
   for (const char* text : {static_cast<const char*>(nullptr), ""}) {
     const CpuIsaLimit limit = parse_cpu_isa(text);
     EXPECT_EQ(limit.isa, CpuIsa::all);

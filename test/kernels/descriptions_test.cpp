@@ -247,7 +247,7 @@ TEST(Descriptions, Bytes) {
                  "zero: needs 0 attributes, found 1");
 }
 
-TEST(Descriptions, WhatTheCpuLacks) {
+TEST(Descriptions, RejectsCallsThatTheCpuCannotRun) {
   std::string error;
   const TensorDesc square{f32, {2, 2}};
   EXPECT_FALSE(

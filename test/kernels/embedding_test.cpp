@@ -73,7 +73,7 @@ TEST(Embedding, SumsStayWithinTheBound) {
 }
 
 // Large enough that several threads take rows as well as columns.
-TEST(Embedding, ThreadsShareNarrowTables) {
+TEST(Embedding, SplitsRowsAndColumnsAmongThreads) {
   for (const EmbeddingCase& c : {EmbeddingCase{{30000, 3}, {200000}},
                                  EmbeddingCase{{9000, 40}, {20000}}})
     for (KernelId id : kBoth) {

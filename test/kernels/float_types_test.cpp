@@ -78,7 +78,7 @@ TEST(FloatTypes, WideningIsExactAndComesBack) {
   }
 }
 
-TEST(FloatTypes, InfinityAndNanStay) {
+TEST(FloatTypes, PreserveInfinityAndNan) {
   const float infinity = std::numeric_limits<float>::infinity();
   EXPECT_EQ(float(Bf16(infinity)), infinity);
   EXPECT_EQ(float(F16(-infinity)), -infinity);

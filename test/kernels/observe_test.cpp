@@ -44,7 +44,7 @@ std::vector<double> result_of(const KernelDesc& desc,
   return values_of(desc.operands.back(), operands.back());
 }
 
-TEST(ObserveKernel, CountsWhatThereIs) {
+TEST(ObserveKernel, CountsAllClassesOfValues) {
   const KernelDesc desc = observe_desc(MPC_DTYPE_F32, 10);
   const std::vector<double> row = result_of(
       desc, {{0, 1, -1.5, 0.25, kInf, -0.0, kNan, -kInf, 3, 1e-30}}, 1);
@@ -52,7 +52,7 @@ TEST(ObserveKernel, CountsWhatThereIs) {
   expected[kNans] = 1;
   expected[kInfinities] = 2;
   expected[kZeros] = 2;
-  expected[kFirstBroken] = 4;
+  expected[kFirstNonFinite] = 4;
   expected[kLargest] = 3;
   expected[kSmallest] = static_cast<double>(1e-30f);
   expected[kExponents + 44] = 2;      // 1, -1.5
@@ -69,7 +69,7 @@ TEST(ObserveKernel, ExponentsBeyondTheEndsAreCountedThere) {
         {{0x1p-44, 0x1p-45, 0x1p-120, 0x1.5p19, 0x1p20, -0x1p100}}, 1);
     EXPECT_EQ(row[kExponents], 3);
     EXPECT_EQ(row[kExponents + kExponentCount - 1], 3);
-    EXPECT_EQ(row[kFirstBroken], -1);
+    EXPECT_EQ(row[kFirstNonFinite], -1);
   }
 }
 
@@ -81,7 +81,7 @@ TEST(ObserveKernel, IsTheReferenceForAnyNumberOfThreads) {
     const KernelDesc desc = observe_desc(dtype, 200001);
     const std::vector<double> expected = result_of(desc, {values}, 0);
     EXPECT_EQ(expected[kNans], 2);
-    EXPECT_EQ(expected[kFirstBroken], 77776);
+    EXPECT_EQ(expected[kFirstNonFinite], 77776);
     double all = expected[kNans] + expected[kInfinities] + expected[kZeros];
     for (int i = 0; i < kExponentCount; ++i) all += expected[kExponents + i];
     EXPECT_EQ(all, 200001);

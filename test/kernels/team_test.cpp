@@ -94,7 +94,7 @@ TEST(Team, RunsARegionInsideOfOneOnOneThread) {
   EXPECT_EQ(sum, 3 * expected(1));
 }
 
-TEST(Team, LeavesOthersAlone) {
+TEST(Team, DoesNotAffectOtherTeams) {
   const std::unique_ptr<Team> team = start(2);
   const std::unique_ptr<Team> other = start(3);
   const TeamScope scope(team.get());
@@ -188,7 +188,7 @@ TEST(Team, SleepsWhenThereIsNothingToDo) {
   EXPECT_LT(used, 0.02);
 }
 
-TEST(Team, SurvivesAFork) {
+TEST(Team, RestartsAfterFork) {
   const std::unique_ptr<Team> team = start(3);
   {
     const TeamScope scope(team.get());
@@ -199,7 +199,7 @@ TEST(Team, SurvivesAFork) {
   if (child == 0) {
     alarm(60);
     std::string error;
-    if (!team->survive_fork(&error)) _exit(1);
+    if (!team->restart_after_fork(&error)) _exit(1);
     const TeamScope scope(team.get());
     _exit(visit(3) == expected(3) ? 0 : 2);
   }
@@ -207,7 +207,7 @@ TEST(Team, SurvivesAFork) {
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
   std::string error;
-  EXPECT_TRUE(team->survive_fork(&error));
+  EXPECT_TRUE(team->restart_after_fork(&error));
   const TeamScope scope(team.get());
   EXPECT_EQ(visit(3), expected(3));
 }

@@ -25,7 +25,7 @@ std::vector<int> code_files() {
   return files;
 }
 
-TEST(Code, CanBeChangedByNobody) {
+TEST(Code, IsSealedAgainstWrites) {
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
   std::vector<int> files = code_files();
@@ -63,7 +63,7 @@ TEST(Code, NamesTheMissingFunction) {
 }
 
 // The code of two programs with the same symbols must not be confused.
-TEST(Code, IsKeptApartForEachSession) {
+TEST(Code, IsSeparateForEachSession) {
   ProgramPtr first = load(make_package());
   ProgramPtr second = load(make_package());
   for (int i = 0; i < 3; ++i) {

@@ -26,7 +26,7 @@ std::string abandoned(const std::string& checkpoint) {
   pid_t gone = fork();
   if (gone == 0) _exit(0);
   EXPECT_EQ(waitpid(gone, nullptr, 0), gone);
-  std::string name = runtime::name_beside(checkpoint, "tmp");
+  std::string name = runtime::unique_sibling_name(checkpoint, "tmp");
   std::string mine = ".tmp-" + std::to_string(getpid());
   return name.replace(name.find(mine), mine.size(),
                       ".tmp-" + std::to_string(gone));
@@ -96,7 +96,7 @@ std::string zeros(size_t count) {
   return text + ']';
 }
 
-TEST(Hostile, HeadersCostWhatTheyAre) {
+TEST(Hostile, LimitsValuesInHeaders) {
   std::string many = zeros(1 << 20);
   EXPECT_NE(tensors_error("{\"a\":{\"dtype\":\"F32\",\"shape\":" + many +
                           ",\"data_offsets\":[0,0]}}")
@@ -164,7 +164,7 @@ Outcome load_outcome(const Bytes& package) {
   return outcome;
 }
 
-TEST(Hostile, TablesShareNoParts) {
+TEST(Hostile, RejectsTablesThatShareParts) {
   EXPECT_EQ(load_outcome(package_of_shared_states(1)).code, MPC_OK);
   Outcome outcome = load_outcome(package_of_shared_states(20000));
   EXPECT_EQ(outcome.code, MPC_DAMAGED);
@@ -200,7 +200,7 @@ TEST(Hostile, VariantsAreFew) {
 //===----------------------------------------------------------------------===//
 
 // safetensors gives this name another meaning, so the file could not be read.
-TEST(Hostile, NoStateIsCalledLikeMetadata) {
+TEST(Hostile, RejectsTheReservedNameOfMetadata) {
   PackageOptions options;
   options.parameter = "__metadata__";
   Outcome outcome = load_outcome(make_package(options));

@@ -48,7 +48,7 @@ TEST(Threads, SessionsTrainInsideOfTheProgramsOwnRegions) {
   EXPECT_EQ(omp_get_max_threads(), before);
 }
 
-TEST(Threads, AChildOfTheProcessTrainsOn) {
+TEST(Threads, ForkedChildContinuesTraining) {
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program, 2);
   SessionPtr other = create(program, 2);
@@ -70,7 +70,7 @@ TEST(Threads, AChildOfTheProcessTrainsOn) {
 
 // A step that cannot start for lack of resources does no harm: the child of a
 // fork must start its threads again, which is not allowed here.
-TEST(Threads, AStepThatCannotStartThemCanBeMadeLater) {
+TEST(Threads, FailedStartCanBeRetried) {
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program, 2), other = create(program, 2);
   (void)train(program, other);

@@ -36,13 +36,13 @@ static int runAction(const std::string &name, const Action &action) {
   } catch (const AlreadyReported &failure) {
     return failure.exitCode;
   } catch (const Failure &failure) {
-    tell(name, "error", failure.what());
+    printMessage(name, "error", failure.what());
     return failure.exitCode;
   } catch (const std::bad_alloc &) {
-    tell(name, "error", "out of memory");
+    printMessage(name, "error", "out of memory");
     return Limit;
   } catch (const std::exception &unexpected) {
-    tell(name, "internal error", unexpected.what());
+    printMessage(name, "internal error", unexpected.what());
     return Error;
   }
 }
@@ -139,7 +139,7 @@ int main(int argc, char **argv) {
     if (error.get_exit_code() == 0) // --help, --version
       return app.exit(error);
     std::string name = commandName(app);
-    tell(name, "error", describeUsageError(app, error));
+    printMessage(name, "error", describeUsageError(app, error));
     std::fprintf(stderr, "see %s --help\n", name.c_str());
     return Usage;
   }

@@ -99,11 +99,11 @@ static Value roundedOnce(Value value) {
 static double timeOfRounding(const llvm::MapVector<Value, bool> &tensors,
                              const Machine &machine) {
   double time = 0;
-  for (auto [tensor, isTurned] : tensors) {
+  for (auto [tensor, isTransposed] : tensors) {
     double elements = cast<RankedTensorType>(tensor.getType()).getNumElements();
     time += elements * 3 / machine.bytes + 2 * machine.launch;
-    if (isTurned)
-      time += elements * 2 / machine.turnedBytes + machine.launch;
+    if (isTransposed)
+      time += elements * 2 / machine.transposedBytes + machine.launch;
   }
   return time;
 }
@@ -120,7 +120,7 @@ double mpc::timeSavedByFp8(const LinearLayer &layer, const Machine &machine) {
     // Both factors must be contiguous along the sum.
     for (OpOperand &factor : product->getOpOperands())
       tensors[roundedOnce(factor.get())] |=
-          !product.liesAlongSum(factor.getOperandNumber());
+          !product.isContiguousAlongSum(factor.getOperandNumber());
   }
   return saved - timeOfRounding(tensors, machine);
 }

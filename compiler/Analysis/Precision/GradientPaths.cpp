@@ -35,9 +35,9 @@ public:
   llvm::DenseSet<Value> paths;
 
 private:
-  bool meetsParametersAlone(OpOperand &use) const;
-  bool isBehindWeights(Value value) const;
-  bool leadsToPackAlone(Value value) const;
+  bool onlyMeetsParameters(OpOperand &use) const;
+  bool dependsOnWeights(Value value) const;
+  bool onlyLeadsToPack(Value value) const;
   bool isMovedToPack(OpOperand &use) const;
 
   const llvm::DenseSet<Value> &ofParameters;
@@ -57,9 +57,9 @@ Search::Search(func::FuncOp func, const llvm::DenseSet<Value> &ofParameters)
     for (Value result : op.getResults()) {
       if (!isFloat(result) || result.use_empty())
         continue;
-      if (isBehindWeights(result))
+      if (dependsOnWeights(result))
         behindWeights.insert(result);
-      if (leadsToPackAlone(result))
+      if (onlyLeadsToPack(result))
         alone.insert(result);
       if (llvm::any_of(result.getUses(),
                        [&](OpOperand &use) { return isMovedToPack(use); }))
@@ -72,24 +72,24 @@ Search::Search(func::FuncOp func, const llvm::DenseSet<Value> &ofParameters)
 
 /// True if the other floats that the op of `use` reads are weights or computed
 /// from them.
-bool Search::meetsParametersAlone(OpOperand &use) const {
+bool Search::onlyMeetsParameters(OpOperand &use) const {
   return llvm::all_of(use.getOwner()->getOpOperands(), [&](OpOperand &other) {
     return &other == &use || !isFloat(other.get()) ||
            ofParameters.contains(other.get());
   });
 }
 
-bool Search::isBehindWeights(Value value) const {
+bool Search::dependsOnWeights(Value value) const {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
     return isa<train::PackOp>(user) ||
-           (meetsParametersAlone(use) && allResults(user, [&](Value result) {
+           (onlyMeetsParameters(use) && allResults(user, [&](Value result) {
               return behindWeights.contains(result);
             }));
   });
 }
 
-bool Search::leadsToPackAlone(Value value) const {
+bool Search::onlyLeadsToPack(Value value) const {
   return behindWeights.contains(value) ||
          llvm::all_of(value.getUsers(), [&](Operation *user) {
            return isa<train::PackOp>(user) ||

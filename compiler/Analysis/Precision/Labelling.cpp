@@ -69,7 +69,7 @@ static bool isComputed(Value value) {
 bool Labelling::staysWide(Value value) const {
   return origins.isUnbounded(value) || ranges.of(value).exceeds(lowType) ||
          origins.isParameterGradient(value) || origins.isUpdate(value) ||
-         origins.isPlace(value) ||
+         origins.feedsIndex(value) ||
          (origins.isOfParameters(value) && isComputed(value));
 }
 
@@ -102,9 +102,10 @@ bool Labelling::hasFixed(PrecisionOpInterface op) const {
 
 Labelling::Labelling(func::FuncOp func, const Ranges &ranges, FloatType low,
                      int64_t minimumGain, OverrideFn overrideOf,
-                     const ErrorPrice *price)
+                     const ErrorCosts *errorCosts)
     : origins(func), ranges(ranges), lowType(low), minimumGain(minimumGain),
-      price(price), func(func), wide(cut.addNode()), narrow(cut.addNode()) {
+      errorCosts(errorCosts), func(func), wide(cut.addNode()),
+      narrow(cut.addNode()) {
   cut.addCostOfSink(wide, MinCut::forbidden);
   cut.addCostOfSource(narrow, MinCut::forbidden);
 
@@ -237,7 +238,7 @@ void Labelling::readAsStored(OpOperand &use) {
 }
 
 void Labelling::addClass(PrecisionOpInterface op) {
-  PrecisionClass kind = classWithin(op, lowType, ranges);
+  PrecisionClass kind = classForRange(op, lowType, ranges);
   bool isFollow = kind == PrecisionClass::Follow && !op.isBounded();
   if (isFollow || kind == PrecisionClass::Transparent)
     return addTied(op);
@@ -249,7 +250,7 @@ void Labelling::addClass(PrecisionOpInterface op) {
     stored[result] = fixed ? wide : cut.addNode();
   }
   bool isMain = true;
-  Node product = kind == PrecisionClass::Low ? nodeOfProduct(op) : wide;
+  Node product = kind == PrecisionClass::Low ? productNode(op) : wide;
   for (OpOperand &use : op->getOpOperands()) {
     if (!isF32Tensor(use.get().getType()))
       continue;
@@ -273,16 +274,16 @@ void Labelling::addClass(PrecisionOpInterface op) {
   }
 }
 
-/// The node of the operands of a product: 16 bit, unless errors have a price.
+/// The node of the operands of a product: 16 bit, unless errors have a cost.
 /// In that case all operands have one label, and a product of f32 operands has
 /// an f32 result.
-Labelling::Node Labelling::nodeOfProduct(PrecisionOpInterface op) {
+Labelling::Node Labelling::productNode(PrecisionOpInterface op) {
   auto cost = dyn_cast<train::CostOpInterface>(*op);
-  if (!price || !cost)
+  if (!errorCosts || !cost)
     return narrow;
   Node node = cut.addNode();
   cut.addCostOfSource(
-      node, static_cast<int64_t>(price->bytesPerFlop * cost.getFlops()));
+      node, static_cast<int64_t>(errorCosts->bytesPerFlop * cost.getFlops()));
   for (OpResult result : op->getResults())
     if (isF32Tensor(result.getType()))
       cut.addEdge(node, stored[result], MinCut::forbidden);
@@ -293,9 +294,9 @@ Labelling::Node Labelling::nodeOfProduct(PrecisionOpInterface op) {
 /// below `MinCut::forbidden`.
 int64_t Labelling::costOfError(Value value) const {
   constexpr double kMax = 1e15;
-  if (!price)
+  if (!errorCosts)
     return 0;
-  return std::min(price->errorOf(value) * price->bytesPerError, kMax);
+  return std::min(errorCosts->errorOf(value) * errorCosts->bytesPerError, kMax);
 }
 
 double Labelling::error() const {
@@ -309,7 +310,7 @@ double Labelling::error() const {
                      : llvm::any_of(value.getUses(),
                                     [&](OpOperand &use) { return isLow(use); });
     if (isRounded)
-      sum += price->errorOf(value);
+      sum += errorCosts->errorOf(value);
   };
   llvm::for_each(func::FuncOp(func).getArguments(), add);
   for (Operation &op : func::FuncOp(func).front())
@@ -471,47 +472,47 @@ Labelling::Node Labelling::nodeOf(OpOperand &use) const {
 }
 
 /// The cost of `value`: its write, its reads and its casts.
-Labelling::Price Labelling::priceOfValue(Value value,
-                                         const Trial &trial) const {
+Labelling::Cost Labelling::costOfValue(Value value,
+                                       const Alternative &alternative) const {
   auto low = [&](Node node) {
-    auto it = trial.find(node);
-    return it == trial.end() ? isLow(node) : it->second;
+    auto it = alternative.find(node);
+    return it == alternative.end() ? isLow(node) : it->second;
   };
   int64_t elements = numElements(value);
   Operation *op = value.getDefiningOp();
   bool storedLow = low(nodeOf(value));
   bool castsDown = false, castsUp = false;
-  Price price;
+  Cost cost;
   if (op && movesBytes(op))
-    price.bytes += elements * (storedLow ? 2 : 4);
-  price.conversions += storedLow && !isTransparent(op);
+    cost.bytes += elements * (storedLow ? 2 : 4);
+  cost.conversions += storedLow && !isTransparent(op);
   for (OpOperand &use : value.getUses()) {
     bool usedLow = low(nodeOf(use));
     castsDown |= usedLow && !storedLow;
     castsUp |= !usedLow && storedLow;
     if (movesBytes(use.getOwner()))
-      price.bytes += numReads(use) * (usedLow ? 2 : 4);
+      cost.bytes += numReads(use) * (usedLow ? 2 : 4);
   }
   int casts = (castsDown && !hasFreeCopy(value)) + castsUp;
-  price.bytes += casts * castCost(value);
-  price.conversions += casts;
-  return price;
+  cost.bytes += casts * castCost(value);
+  cost.conversions += casts;
+  return cost;
 }
 
-/// The extra cost of `trial`, which differs only in labels of `op`.
-Labelling::Price Labelling::extraPrice(Operation *op,
-                                       const Trial &trial) const {
+/// The extra cost of `alternative`, which differs only in labels of `op`.
+Labelling::Cost Labelling::extraCost(Operation *op,
+                                     const Alternative &alternative) const {
   llvm::SmallSetVector<Value, 8> values;
   for (OpOperand &use : op->getOpOperands())
-    if (isF32Tensor(use.get().getType()) && trial.contains(nodeOf(use)))
+    if (isF32Tensor(use.get().getType()) && alternative.contains(nodeOf(use)))
       values.insert(use.get());
   for (Value result : op->getResults())
-    if (isF32Tensor(result.getType()) && trial.contains(nodeOf(result)))
+    if (isF32Tensor(result.getType()) && alternative.contains(nodeOf(result)))
       values.insert(result);
-  Price more;
+  Cost more;
   for (Value value : values) {
-    Price with = priceOfValue(value, trial);
-    Price without = priceOfValue(value, Trial());
+    Cost with = costOfValue(value, alternative);
+    Cost without = costOfValue(value, Alternative());
     more.bytes += with.bytes - without.bytes;
     more.conversions += with.conversions - without.conversions;
   }
@@ -533,7 +534,7 @@ amp::Decision Labelling::explainWide(Operation *op) const {
       return explainExcess(facts, lowType);
     if (origins.isUnbounded(result))
       return {Rule::PinInput};
-    if (origins.isPlace(result))
+    if (origins.feedsIndex(result))
       return {Rule::PinPlace};
     if (origins.isOfParameters(result))
       return {Rule::PinOfParameters};
@@ -543,8 +544,8 @@ amp::Decision Labelling::explainWide(Operation *op) const {
 
 /// Explains the labels of `op` by the cost of the other choice, all else being
 /// equal.
-amp::Decision Labelling::explainPrice(Operation *op, Trial other,
-                                      bool low) const {
+amp::Decision Labelling::explainCost(Operation *op, Alternative other,
+                                     bool low) const {
   auto isIn = [&](const auto &nodes) {
     return llvm::any_of(
         other, [&](auto entry) { return nodes.contains(entry.first); });
@@ -563,7 +564,7 @@ amp::Decision Labelling::explainPrice(Operation *op, Trial other,
           return {Rule::CutReadsWide};
         other.erase(nodeOf(use));
       }
-  Price more = extraPrice(op, other);
+  Cost more = extraCost(op, other);
   Builder builder(op->getContext());
   Attribute answer = builder.getStringAttr(low ? "f32" : "16 bit");
   if (more.bytes == 0)
@@ -587,7 +588,7 @@ amp::Decision Labelling::explainErrors(Operation *op) const {
   for (Value value : llvm::concat<Value>(llvm::to_vector(op->getOperands()),
                                          llvm::to_vector(op->getResults())))
     if (isF32Tensor(value.getType()))
-      error += price->errorOf(value);
+      error += errorCosts->errorOf(value);
   if (error >= Sensitivity::kUnknown)
     return {Rule::BudgetUnknown};
   return {Rule::Budget,
@@ -600,7 +601,7 @@ amp::Decision Labelling::explain(Operation *op) const {
     return override.decision(op->getContext());
 
   auto precision = cast<PrecisionOpInterface>(op);
-  PrecisionClass kind = classWithin(precision, lowType, ranges);
+  PrecisionClass kind = classForRange(precision, lowType, ranges);
   bool isWideProduct =
       kind == PrecisionClass::Low &&
       llvm::any_of(op->getOpOperands(), [&](OpOperand &use) {
@@ -630,8 +631,8 @@ amp::Decision Labelling::explain(Operation *op) const {
   bool low = isLow(choices.front());
   if (!low && costOfErrors(op) > minimumGain)
     return explainErrors(op);
-  Trial other;
+  Alternative other;
   for (Node node : choices)
     other[node] = !low;
-  return explainPrice(op, other, low);
+  return explainCost(op, other, low);
 }

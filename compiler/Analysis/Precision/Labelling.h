@@ -58,7 +58,7 @@ struct PrecisionOverride {
 };
 
 /// The costs of a choice other than bytes, with an error budget.
-struct ErrorPrice {
+struct ErrorCosts {
   /// The error that is caused by rounding a value; errors add up.
   std::function<double(mlir::Value)> errorOf;
   double bytesPerError = 0;
@@ -71,11 +71,11 @@ public:
 
   /// Labels the f32 tensors of `func`; `low` is the 16-bit type. Tensors of
   /// other types are ignored: their label is f32, which means "unchanged".
-  /// `minimumGain` is in bytes. With a `price`, products have a choice, too.
-  /// `price` and `ranges` (of this function) must outlive this object.
+  /// `minimumGain` is in bytes. With `errorCosts`, products have a choice, too.
+  /// `errorCosts` and `ranges` (of this function) must outlive this object.
   Labelling(mlir::func::FuncOp func, const Ranges &ranges, mlir::FloatType low,
             int64_t minimumGain, OverrideFn overrideOf,
-            const ErrorPrice *price = nullptr);
+            const ErrorCosts *errorCosts = nullptr);
 
   /// The sum of the errors of all rounded values.
   double error() const;
@@ -97,7 +97,7 @@ public:
 private:
   using Node = MinCut::Node;
   /// Labels that an explanation tries instead of the chosen ones.
-  using Trial = llvm::SmallDenseMap<Node, bool>;
+  using Alternative = llvm::SmallDenseMap<Node, bool>;
 
   void addOp(mlir::Operation *op, const PrecisionOverride &override);
   void addClass(amp::PrecisionOpInterface op);
@@ -110,7 +110,7 @@ private:
   int64_t costOfError(mlir::Value value) const;
   int64_t costOfErrors(mlir::Operation *op) const;
   amp::Decision explainErrors(mlir::Operation *op) const;
-  Node nodeOfProduct(amp::PrecisionOpInterface op);
+  Node productNode(amp::PrecisionOpInterface op);
   void addCasts(mlir::Value value);
 
   bool staysWide(mlir::Value value) const;
@@ -124,19 +124,20 @@ private:
 
   /// The cost of a choice: bytes moved, and the number of tensors that are
   /// rounded or cast.
-  struct Price {
+  struct Cost {
     int64_t bytes = 0, conversions = 0;
   };
-  Price extraPrice(mlir::Operation *op, const Trial &trial) const;
-  Price priceOfValue(mlir::Value value, const Trial &trial) const;
-  amp::Decision explainPrice(mlir::Operation *op, Trial other, bool low) const;
+  Cost extraCost(mlir::Operation *op, const Alternative &alternative) const;
+  Cost costOfValue(mlir::Value value, const Alternative &alternative) const;
+  amp::Decision explainCost(mlir::Operation *op, Alternative other,
+                            bool low) const;
   amp::Decision explainWide(mlir::Operation *op) const;
 
   Origins origins;
   const Ranges &ranges;
   mlir::FloatType lowType;
   int64_t minimumGain;
-  const ErrorPrice *price;
+  const ErrorCosts *errorCosts;
   mlir::func::FuncOp func;
   MinCut cut;
   Node wide;   ///< Always f32.

@@ -20,14 +20,14 @@ Origins::Origins(func::FuncOp func) {
   unbounded.insert(body.args_begin(), body.args_end());
   for (Operation &op : body)
     visitForward(&op);
-  visitPlaces(func);
+  visitIndices(func);
   visitUpdates(func);
   gradients = findGradientPaths(func, ofParameters);
 }
 
 /// Walks back from each index through integers to the floats that they were
 /// computed from, and on through floats.
-void Origins::visitPlaces(func::FuncOp func) {
+void Origins::visitIndices(func::FuncOp func) {
   SmallVector<Value> work;
   llvm::DenseSet<Value> integers;
   auto visit = [&](Operation *op, bool isIndex) {
@@ -47,7 +47,7 @@ void Origins::visitPlaces(func::FuncOp func) {
     Value value = work.pop_back_val();
     bool isIndex = !isFloatValue(value);
     if (getElementTypeOrSelf(value).isInteger(1) ||
-        !(isIndex ? integers : places).insert(value).second)
+        !(isIndex ? integers : feedingIndex).insert(value).second)
       continue;
     Operation *op = value.getDefiningOp();
     auto precision = dyn_cast_or_null<amp::PrecisionOpInterface>(op);

@@ -43,15 +43,17 @@ public:
 
   /// A float that an index is computed from, back to products and sums, whose
   /// results are included.
-  bool isPlace(mlir::Value value) const { return places.contains(value); }
+  bool feedsIndex(mlir::Value value) const {
+    return feedingIndex.contains(value);
+  }
 
 private:
-  void visitPlaces(mlir::func::FuncOp func);
+  void visitIndices(mlir::func::FuncOp func);
   void visitUpdates(mlir::func::FuncOp func);
   void visitForward(mlir::Operation *op);
 
   llvm::DenseSet<mlir::Value> unbounded, ofParameters, gradients, updates,
-      places;
+      feedingIndex;
 };
 
 } // namespace mpc

@@ -61,14 +61,14 @@ bool mpc::isTransparent(Operation *op) {
   return hasClass(op, amp::PrecisionClass::Transparent);
 }
 
-amp::PrecisionClass mpc::classInReach(amp::PrecisionOpInterface op) {
+amp::PrecisionClass mpc::classInFullRange(amp::PrecisionOpInterface op) {
   return op.getPrecisionClass(BFloat16Type::get(op->getContext()));
 }
 
-amp::PrecisionClass mpc::classWithin(amp::PrecisionOpInterface op,
-                                     FloatType low, const Ranges &ranges) {
+amp::PrecisionClass mpc::classForRange(amp::PrecisionOpInterface op,
+                                       FloatType low, const Ranges &ranges) {
   amp::PrecisionClass own = op.getPrecisionClass(low);
-  amp::PrecisionClass other = classInReach(op);
+  amp::PrecisionClass other = classInFullRange(op);
   if (own != amp::PrecisionClass::Sensitive || own == other)
     return own;
   auto fits = [&](Value value) {
@@ -161,7 +161,7 @@ bool mpc::isReported(Operation *op) {
           llvm::any_of(op->getResultTypes(), isFloat));
 }
 
-bool mpc::isUsersChoice(Operation *op) {
+bool mpc::isUserChosen(Operation *op) {
   amp::DecisionAttr decision = amp::getDecision(op);
   return decision && isWithin(decision.getRule(), Rule::Option);
 }

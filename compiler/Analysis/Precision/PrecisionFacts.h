@@ -42,11 +42,11 @@ bool isTransparent(mlir::Operation *op);
 /// The class of `op` in a program whose 16-bit type is `low`. If an op is
 /// sensitive only because of the range of f16, but its operands and results are
 /// proven to fit, returns its class in a type with the range of f32.
-amp::PrecisionClass classWithin(amp::PrecisionOpInterface op,
-                                mlir::FloatType low, const Ranges &ranges);
+amp::PrecisionClass classForRange(amp::PrecisionOpInterface op,
+                                  mlir::FloatType low, const Ranges &ranges);
 
 /// The class of `op` in a type with the range of f32.
-amp::PrecisionClass classInReach(amp::PrecisionOpInterface op);
+amp::PrecisionClass classInFullRange(amp::PrecisionOpInterface op);
 
 /// The type to which the minimum cut narrows tensors in this precision; null if
 /// it narrows none.
@@ -83,7 +83,7 @@ bool computesNumbers(mlir::Operation *op);
 llvm::SmallVector<mlir::Value> findGradientPacks(mlir::func::FuncOp func);
 
 /// True if the user chose the types of `op`, over its class.
-bool isUsersChoice(mlir::Operation *op);
+bool isUserChosen(mlir::Operation *op);
 
 /// Explains why `type` cannot represent a value with these facts.
 amp::Decision explainExcess(const TensorFacts &facts, mlir::FloatType type);

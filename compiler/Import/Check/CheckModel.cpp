@@ -135,7 +135,7 @@ struct OpUses {
 
 } // namespace
 
-std::string mpc::refusalOf(const onnx::NodeProto &node, int64_t opset) {
+std::string mpc::unsupportedReason(const onnx::NodeProto &node, int64_t opset) {
   std::string op = qualifiedOp(node);
   if (findOp(op, opset))
     return "";
@@ -157,7 +157,7 @@ static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
   forEachNode(model, [&](const onnx::NodeProto &node) {
     if (survey)
       ++survey->numNodes;
-    std::string hint = refusalOf(node, opset);
+    std::string hint = unsupportedReason(node, opset);
     if (hint.empty())
       return;
     StringRef name = names.insert(qualifiedOp(node)).first->getKey();
@@ -437,7 +437,7 @@ FailureOr<int64_t> mpc::checkModel(const ModelFile &model, MLIRContext *context,
     return failure();
   bool fits = true;
   forEachNode(model.proto, [&](const onnx::NodeProto &node) {
-    if (refusalOf(node, *opset).empty())
+    if (unsupportedReason(node, *opset).empty())
       fits = fits &&
              succeeded(checkCounts(node, *findOp(qualifiedOp(node), *opset),
                                    nodeLocation(node, context)));

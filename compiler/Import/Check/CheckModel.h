@@ -35,7 +35,7 @@ mlir::FailureOr<int64_t> checkModel(const ModelFile &model,
                                     ModelSurvey *survey = nullptr);
 
 /// Returns why a node cannot be imported; empty if it can.
-std::string refusalOf(const onnx::NodeProto &node, int64_t opset);
+std::string unsupportedReason(const onnx::NodeProto &node, int64_t opset);
 
 } // namespace mpc
 

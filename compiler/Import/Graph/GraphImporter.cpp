@@ -125,7 +125,7 @@ LogicalResult GraphImporter::importGraph() {
 LogicalResult GraphImporter::importNode(const onnx::NodeProto &node,
                                         int index) {
   ModelSurvey *survey = options.survey;
-  if (survey && !refusalOf(node, opset).empty())
+  if (survey && !unsupportedReason(node, opset).empty())
     return success(); // Counted by checkModel.
   llvm::StringSet<> own;
   if (survey && !seesAll(node, own)) {
@@ -160,7 +160,7 @@ bool GraphImporter::seesAll(const onnx::NodeProto &node,
     for (const onnx::TensorProto &tensor : body.initializer())
       own.insert(tensor.name());
     for (const onnx::NodeProto &inner : body.node()) {
-      if (!refusalOf(inner, opset).empty() || !seesAll(inner, own))
+      if (!unsupportedReason(inner, opset).empty() || !seesAll(inner, own))
         return false;
       own.insert(inner.output().begin(), inner.output().end());
     }
@@ -440,7 +440,7 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
         "initializer '" + name.str() +
         "' is a scalar and will be trained; use option 'freeze'='^" +
         name.str() + "$' to keep it constant");
-  leaveName(name);
+  renameClashingEntry(name);
   OpBuilder above(insertStatesBefore);
   state = train::StateOp::create(above, loc, name, role, type, *elements);
   read = train::ReadOp::create(builder, loc, state);
@@ -449,7 +449,7 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
 
 /// Renames an entry point that has this name, because a state of the model
 /// keeps the model's name.
-void GraphImporter::leaveName(StringRef name) {
+void GraphImporter::renameClashingEntry(StringRef name) {
   if (!train::symbolizeEntryRole(name))
     return;
   auto module = function->getParentOfType<ModuleOp>();
@@ -491,7 +491,7 @@ GraphImporter::Use GraphImporter::useOf(const onnx::TensorProto &tensor) {
 
 /// Returns true if `--train-only` matches an initializer or is not given.
 bool GraphImporter::isChosen(StringRef name) {
-  return options.trainOnly.empty() || trainOnly.match(name);
+  return options.trainOnly.empty() || trainOnly.matchAndMark(name);
 }
 
 /// Ignores elements that cannot be read: their use reports the error later.
@@ -499,14 +499,14 @@ GraphImporter::Use GraphImporter::decideUse(const onnx::TensorProto &tensor) {
   StringRef name = tensor.name();
   if (step) // Only what the step changes is a state.
     return tensor.dims_size() <= 1 ? Use::Number : Use::Frozen;
-  return freeze.match(name) ? Use::Frozen : decideUseUnfrozen(tensor);
+  return freeze.matchAndMark(name) ? Use::Frozen : decideUseUnfrozen(tensor);
 }
 
 GraphImporter::Use
 GraphImporter::decideUseUnfrozen(const onnx::TensorProto &tensor) {
   using Role = Signature::Role;
   StringRef name = tensor.name();
-  if (train.match(name))
+  if (train.matchAndMark(name))
     return Use::Trained;
   Role role = signature.roleOf(name);
   if (role == Role::Buffer ||
@@ -546,7 +546,7 @@ bool GraphImporter::isTrainedArgument(const GraphValue &value) {
     return false;
   const onnx::TensorProto &tensor = *value.tensor;
   StringRef name = tensor.name();
-  if (freeze.match(name) || !isChosen(name))
+  if (freeze.matchAndMark(name) || !isChosen(name))
     return false;
   Signature::Role role = signature.roleOf(name);
   if (role == Signature::Role::Parameter)
@@ -555,7 +555,7 @@ bool GraphImporter::isTrainedArgument(const GraphValue &value) {
   // "onnx::Pow_12" or "/fc/...". --train=val_ is meant for weights only.
   if (isExportersValue(name) || name.contains("::") || name.starts_with("/"))
     return false;
-  if (train.match(name))
+  if (train.matchAndMark(name))
     return true;
   if (role != Signature::Role::Unknown)
     return false;
@@ -569,11 +569,11 @@ bool GraphImporter::isTrainedArgument(const GraphValue &value) {
 /// initializer.
 bool GraphImporter::isDecided(const onnx::TensorProto &tensor) {
   StringRef name = tensor.name();
-  return freeze.match(name) || train.match(name) ||
+  return freeze.matchAndMark(name) || train.matchAndMark(name) ||
          signature.roleOf(name) != Signature::Role::Unknown;
 }
 
-void GraphImporter::useAsStart(const GraphValue &value) {
+void GraphImporter::useAsInitialState(const GraphValue &value) {
   if (value.value || !value.isInitializer || isDecided(*value.tensor))
     return;
   auto data = tensors.read(*value.tensor);
@@ -638,7 +638,7 @@ bool GraphImporter::freezesStatistics(int node, Value scale, Value bias) {
   // Mean and variance belong together: if one is named, both are frozen.
   for (int input : {3, 4})
     if (const Statistics::State *state = statistics.find(node, input))
-      freezes |= freeze.match(state->name);
+      freezes |= freeze.matchAndMark(state->name);
   bool isEval = node >= 0 && !isTrainingNorm(graph.node(node));
   switch (options.batchNorm) {
   case ImportOptions::BatchNorm::Auto:

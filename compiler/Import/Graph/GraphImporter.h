@@ -140,7 +140,7 @@ public:
 
   /// Returns true if `--detach` names this value: no gradient flows back from
   /// it.
-  bool isDetached(llvm::StringRef name) { return detach.match(name); }
+  bool isDetached(llvm::StringRef name) { return detach.matchAndMark(name); }
 
   /// Returns true if an exponent or a bound is a parameter rather than a number
   /// of the model's code: as PyTorch's signature or `--train` says. Without
@@ -152,7 +152,7 @@ public:
   /// recurrent op. An initializer of equal numbers, which exporters write for
   /// states that were not given, is then not a parameter unless PyTorch's
   /// signature or `--train` says so.
-  void useAsStart(const GraphValue &value);
+  void useAsInitialState(const GraphValue &value);
   /// The same for the class weights of a loss, which have no gradient, with any
   /// contents.
   void useAsClassWeights(const GraphValue &value);
@@ -215,15 +215,15 @@ private:
   mlir::LogicalResult defineSeed(const TrainingStep::Update &update);
   mlir::LogicalResult importNodes(const TrainingStep::Graphs &graphs,
                                   const llvm::StringSet<> &wanted);
-  mlir::Value readOwnState(const onnx::TensorProto &tensor);
-  mlir::LogicalResult writeOwnState(const TrainingStep::Binding &binding,
-                                    mlir::Value value, int64_t update);
-  mlir::LogicalResult importBeginnings();
-  mlir::Value checkBeginning(train::StateOp state, mlir::Value value,
-                             const TrainingStep::Binding &binding);
-  mlir::LogicalResult setBeginning(train::StateOp state,
-                                   mlir::ElementsAttr value,
-                                   const TrainingStep::Binding &binding);
+  mlir::Value readStepState(const onnx::TensorProto &tensor);
+  mlir::LogicalResult writeStepState(const TrainingStep::Binding &binding,
+                                     mlir::Value value, int64_t update);
+  mlir::LogicalResult importInitialValues();
+  mlir::Value checkInitialValue(train::StateOp state, mlir::Value value,
+                                const TrainingStep::Binding &binding);
+  mlir::LogicalResult setInitialValue(train::StateOp state,
+                                      mlir::ElementsAttr value,
+                                      const TrainingStep::Binding &binding);
   void classifyStates();
   void findRates();
   mlir::FailureOr<std::string> findLoss();
@@ -232,8 +232,8 @@ private:
   mlir::InFlightDiagnostic exceedLimit(mlir::Location loc);
   /// Adds `count` to `total`. If that exceeds `limit`, fails after a diagnostic
   /// at `loc` that ends with `message`.
-  mlir::LogicalResult spend(int64_t &total, int64_t count, int64_t limit,
-                            mlir::Location loc, llvm::StringRef message);
+  mlir::LogicalResult addWithLimit(int64_t &total, int64_t count, int64_t limit,
+                                   mlir::Location loc, llvm::StringRef message);
   mlir::LogicalResult countRead(int64_t count, mlir::Location loc);
   mlir::LogicalResult checkInterface(size_t count, llvm::StringRef what);
   mlir::DictionaryAttr describeInterface(llvm::StringRef name, bool isBatched);
@@ -259,7 +259,7 @@ private:
                                   mlir::Value value, mlir::Location loc);
   mlir::Value readState(const onnx::TensorProto &tensor, llvm::StringRef name,
                         train::StateRole role);
-  void leaveName(llvm::StringRef name);
+  void renameClashingEntry(llvm::StringRef name);
   mlir::Value makeConstant(const GraphValue &value);
   mlir::FailureOr<mlir::ElementsAttr>
   elementsOf(const onnx::TensorProto &tensor, mlir::Location loc);

@@ -41,8 +41,9 @@ LogicalResult GraphImporter::checkInterface(size_t count, StringRef what) {
          << " are supported; concatenate some of them";
 }
 
-LogicalResult GraphImporter::spend(int64_t &total, int64_t count, int64_t limit,
-                                   Location loc, StringRef message) {
+LogicalResult GraphImporter::addWithLimit(int64_t &total, int64_t count,
+                                          int64_t limit, Location loc,
+                                          StringRef message) {
   if (count <= limit - total) { // Sums of extents may overflow.
     total += count;
     return success();
@@ -52,24 +53,26 @@ LogicalResult GraphImporter::spend(int64_t &total, int64_t count, int64_t limit,
 }
 
 LogicalResult GraphImporter::addElements(int64_t count, Location loc) {
-  return spend(numElements, count, kMaxElements, loc,
-               "the results of all nodes have more than 2^40 elements, the "
-               "maximum; if a dimension was bound with option 'batch' or "
-               "option 'dim', bind a smaller one");
+  return addWithLimit(
+      numElements, count, kMaxElements, loc,
+      "the results of all nodes have more than 2^40 elements, the "
+      "maximum; if a dimension was bound with option 'batch' or "
+      "option 'dim', bind a smaller one");
 }
 
 LogicalResult GraphImporter::addSequence(int64_t length, Location loc) {
   constexpr int64_t kMaxInSequences = int64_t(1) << 24;
-  return spend(
+  return addWithLimit(
       numInSequences, length, kMaxInSequences, loc,
       "all sequences together have more than 2^24 elements, the maximum");
 }
 
 LogicalResult GraphImporter::countRead(int64_t count, Location loc) {
   constexpr int64_t kMaxRead = int64_t(1) << 33;
-  return spend(numKnownRead, count, kMaxRead, loc,
-               "nodes read more than 2^33 elements of constants at compile "
-               "time; let the exporter store their results as initializers");
+  return addWithLimit(
+      numKnownRead, count, kMaxRead, loc,
+      "nodes read more than 2^33 elements of constants at compile "
+      "time; let the exporter store their results as initializers");
 }
 
 LogicalResult GraphImporter::addConstant(DenseElementsAttr value,

@@ -132,7 +132,7 @@ void GraphImporter::noteDetached() {
   std::vector<std::string> names;
   for (const onnx::NodeProto &node : graph.node())
     if (node.op_type() == "Identity" && isDetach.match(node.name()) &&
-        !detach.match(node.output(0)))
+        !detach.matchAndMark(node.output(0)))
       names.push_back("'" + node.output(0) + "'");
   if (!names.empty())
     result.notes.push_back("gradients flow through values that PyTorch's code "

@@ -201,7 +201,7 @@ KnownTensor ImportedNode::constant(unsigned i) {
   return value.value_or(KnownTensor{graph.builder.getI64Type(), {0}, {}, {}});
 }
 
-LogicalResult ImportedNode::refuse() {
+LogicalResult ImportedNode::reportNonConstantInput() {
   unsigned i = 0;
   while (!hasInput(i) || isConstant(i))
     ++i; // There is one: otherwise the node would have been folded.
@@ -229,15 +229,16 @@ bool ImportedNode::fitsConstant(ArrayRef<int64_t> shape) {
   return false;
 }
 
-SmallVector<int64_t> ImportedNode::places(int64_t count,
-                                          function_ref<int64_t(int64_t)> make) {
+SmallVector<int64_t>
+ImportedNode::makeIndexList(int64_t count,
+                            function_ref<int64_t(int64_t)> make) {
   if (!fitsConstant(count))
     return {};
   return llvm::map_to_vector(llvm::seq<int64_t>(0, count), make);
 }
 
-SmallVector<int64_t> ImportedNode::range(int64_t count) {
-  return places(count, [](int64_t i) { return i; });
+SmallVector<int64_t> ImportedNode::iota(int64_t count) {
+  return makeIndexList(count, [](int64_t i) { return i; });
 }
 
 /// The value of an input that must be known; null after an error.

@@ -85,10 +85,10 @@ public:
   bool fitsConstant(llvm::ArrayRef<int64_t> shape);
   /// The list of `make(i)` for every i below `count`; empty after an error if
   /// it would be too long for a constant.
-  llvm::SmallVector<int64_t> places(int64_t count,
-                                    llvm::function_ref<int64_t(int64_t)> make);
+  llvm::SmallVector<int64_t>
+  makeIndexList(int64_t count, llvm::function_ref<int64_t(int64_t)> make);
   /// The list 0, 1, .. `count` - 1, likewise.
-  llvm::SmallVector<int64_t> range(int64_t count);
+  llvm::SmallVector<int64_t> iota(int64_t count);
 
   //===--------------------------------------------------------------------===//
   // Attributes
@@ -212,7 +212,7 @@ public:
 
   /// For ops that are only computed at import: reports the input that is not
   /// constant.
-  mlir::LogicalResult refuse();
+  mlir::LogicalResult reportNonConstantInput();
 
   const onnx::NodeProto &proto;
   const mlir::Location loc;
@@ -258,8 +258,8 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
 }
 
 /// The import function of ops whose inputs must be constants.
-inline mlir::LogicalResult refuseData(ImportedNode &node) {
-  return node.refuse();
+inline mlir::LogicalResult requireConstants(ImportedNode &node) {
+  return node.reportNonConstantInput();
 }
 
 /// "32x64xf32"

@@ -26,7 +26,7 @@ LogicalResult NamePatterns::compile(ArrayRef<std::string> texts,
   return success();
 }
 
-bool NamePatterns::match(StringRef name) {
+bool NamePatterns::matchAndMark(StringRef name) {
   bool any = false;
   for (Pattern &pattern : patterns) {
     bool matches = pattern.regex.match(name);

@@ -22,7 +22,8 @@ public:
   /// Fails after a diagnostic if a pattern is not a valid regular expression.
   mlir::LogicalResult compile(llvm::ArrayRef<std::string> patterns,
                               mlir::MLIRContext *context);
-  bool match(llvm::StringRef name);
+  /// Returns true if a pattern matches `name`, and records that it matched.
+  bool matchAndMark(llvm::StringRef name);
   /// Fails after a diagnostic for each pattern that matched nothing so far and
   /// matches none of `names`. A pattern that matches only `names`, which the
   /// graph does not use in this way, adds a note.

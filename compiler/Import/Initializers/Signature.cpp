@@ -75,7 +75,8 @@ void Signature::readOrigins(const onnx::GraphProto &graph,
 bool Signature::mayHoldParameters(StringRef initializer) const {
   if (roleOf(initializer) != Role::Computed)
     return false;
-  initializer.consume_back(kOnePart); // The suffix of a folded initializer.
+  initializer.consume_back(
+      kUntiledSuffix); // The suffix of a folded initializer.
   return hasOrigins ? derived.contains(initializer) : !missingNames.empty();
 }
 

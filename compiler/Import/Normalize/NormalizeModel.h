@@ -39,11 +39,11 @@ std::vector<std::string> liftWeights(onnx::ModelProto &model,
 /// parameter, except those for which `isApart` holds. Returns the pairs,
 /// "'val_7' with 'head.weight'".
 std::vector<std::string>
-tieCopies(const std::shared_ptr<ModelFile> &model,
-          llvm::function_ref<bool(llvm::StringRef)> isApart);
+restoreTiedWeights(const std::shared_ptr<ModelFile> &model,
+                   llvm::function_ref<bool(llvm::StringRef)> isApart);
 
-/// The suffix of the initializers that untileWeights creates.
-constexpr llvm::StringLiteral kOnePart = ".one";
+/// The suffix of the initializers that deduplicateRepeatedWeights creates.
+constexpr llvm::StringLiteral kUntiledSuffix = ".one";
 
 /// PyTorch's exporter also stores a parameter of one sample once per sample of
 /// the batch (`cls_token.expand(4, -1, -1)`), and a row of a table once per
@@ -51,8 +51,8 @@ constexpr llvm::StringLiteral kOnePart = ".one";
 /// whose parts along its leading dimensions are equal with one part, `x.one`,
 /// and an Expand, unless `isApart` holds. Returns the names in quotes.
 std::vector<std::string>
-untileWeights(const std::shared_ptr<ModelFile> &model,
-              llvm::function_ref<bool(llvm::StringRef)> isApart);
+deduplicateRepeatedWeights(const std::shared_ptr<ModelFile> &model,
+                           llvm::function_ref<bool(llvm::StringRef)> isApart);
 
 /// Removes the elements with these names: initializers that nodes replace, and
 /// inputs, since older files have an input for each initializer.

@@ -81,7 +81,7 @@ bool GraphImporter::isControl(const onnx::TensorProto &tensor) {
 }
 
 /// The value of a state at the start of this function.
-Value GraphImporter::readOwnState(const onnx::TensorProto &tensor) {
+Value GraphImporter::readStepState(const onnx::TensorProto &tensor) {
   Type element = elementTypeFor(tensor.data_type(), floatType);
   if (element && element.isInteger(1)) {
     emitError(makeNodeLoc(context, tensor.name(), "initializer"))
@@ -101,8 +101,9 @@ Value GraphImporter::readOwnState(const onnx::TensorProto &tensor) {
   return train::ReshapeOp::create(builder, read.getLoc(), type, read);
 }
 
-LogicalResult GraphImporter::writeOwnState(const TrainingStep::Binding &binding,
-                                           Value value, int64_t update) {
+LogicalResult
+GraphImporter::writeStepState(const TrainingStep::Binding &binding, Value value,
+                              int64_t update) {
   train::StateOp state = states.lookup(binding.state);
   auto type = cast<RankedTensorType>(state.getType());
   if (type.getRank() == 0 && value.getType() != type &&
@@ -267,7 +268,7 @@ LogicalResult GraphImporter::importNodes(const Graphs &graphs,
         continue;
       Value value = updated.lookup(tensor.name());
       if (!value)
-        value = readOwnState(tensor);
+        value = readStepState(tensor);
       if (!value)
         return failure();
       GraphValue state{value, nullptr, false, {}, value.getLoc()};
@@ -405,7 +406,7 @@ LogicalResult GraphImporter::importTrain() {
     // Written together, because states may be swapped.
     for (auto [i, binding] : llvm::enumerate(update.bindings)) {
       Value value = results[i];
-      if (failed(writeOwnState(binding, value, index)))
+      if (failed(writeStepState(binding, value, index)))
         return failure();
       // No gradient of the next update flows back through the state.
       if (isFloat(value) && index + 1 < step->updates.size())
@@ -482,27 +483,27 @@ LogicalResult GraphImporter::importEvaluate() {
 
 /// Sets the initial values of states that are known at import. Imports the
 /// others into `initialize`, which computes them in each session.
-LogicalResult GraphImporter::importBeginnings() {
-  if (step->beginnings.empty())
+LogicalResult GraphImporter::importInitialValues() {
+  if (step->initialValues.empty())
     return success();
   beginFunction(train::EntryRole::Initialize, Form::Inference);
   SmallVector<std::pair<StringRef, Value>> made;
-  for (const TrainingStep::Beginning &beginning : step->beginnings) {
-    Graphs graphs = {beginning.graph};
+  for (const TrainingStep::InitialValues &initial : step->initialValues) {
+    Graphs graphs = {initial.graph};
     llvm::StringSet<> wanted;
-    for (const TrainingStep::Binding &binding : beginning.bindings)
+    for (const TrainingStep::Binding &binding : initial.bindings)
       wanted.insert(binding.value);
     values.clear();
-    defineInitializers(*beginning.graph);
+    defineInitializers(*initial.graph);
     if (failed(importNodes(graphs, wanted)))
       return failure();
-    for (const TrainingStep::Binding &binding : beginning.bindings) {
+    for (const TrainingStep::Binding &binding : initial.bindings) {
       GraphValue &value = lookup(binding.value);
       train::StateOp state = states.lookup(binding.state);
       if (!state) // The state is not read.
         continue;
       if (!value.isKnown()) {
-        Value first = checkBeginning(state, materialize(value), binding);
+        Value first = checkInitialValue(state, materialize(value), binding);
         if (!first)
           return failure();
         made.push_back({binding.state, first});
@@ -511,7 +512,8 @@ LogicalResult GraphImporter::importBeginnings() {
       FailureOr<ElementsAttr> elements = value.constant;
       if (value.tensor)
         elements = elementsOf(*value.tensor, value.loc);
-      if (failed(elements) || failed(setBeginning(state, *elements, binding)))
+      if (failed(elements) ||
+          failed(setInitialValue(state, *elements, binding)))
         return failure();
     }
   }
@@ -536,8 +538,8 @@ LogicalResult GraphImporter::importBeginnings() {
 
 /// `value` in the shape of the state, which may have rank 0; null after an
 /// error.
-Value GraphImporter::checkBeginning(train::StateOp state, Value value,
-                                    const TrainingStep::Binding &binding) {
+Value GraphImporter::checkInitialValue(train::StateOp state, Value value,
+                                       const TrainingStep::Binding &binding) {
   if (!value)
     return nullptr;
   auto type = cast<RankedTensorType>(state.getType());
@@ -554,8 +556,8 @@ Value GraphImporter::checkBeginning(train::StateOp state, Value value,
 }
 
 LogicalResult
-GraphImporter::setBeginning(train::StateOp state, ElementsAttr value,
-                            const TrainingStep::Binding &binding) {
+GraphImporter::setInitialValue(train::StateOp state, ElementsAttr value,
+                               const TrainingStep::Binding &binding) {
   auto type = cast<RankedTensorType>(state.getType());
   auto dense = dyn_cast<DenseElementsAttr>(value);
   if (dense && type.getRank() == 0 && value.getNumElements() == 1)
@@ -609,7 +611,7 @@ LogicalResult GraphImporter::importStep() {
   if (failed(dimensions.bind(stepInputs, options, context, result.error,
                              result.notes)) ||
       failed(importPredict()) || failed(importTrain()) ||
-      failed(importEvaluate()) || failed(importBeginnings()))
+      failed(importEvaluate()) || failed(importInitialValues()))
     return failure();
   if (llvm::none_of(module.getOps<train::StateOp>(), [](train::StateOp state) {
         return state.getKind() == train::StateKind::Parameter;

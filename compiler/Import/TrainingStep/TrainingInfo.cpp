@@ -42,10 +42,10 @@ static llvm::StringSet<> initializersOf(const onnx::GraphProto &graph) {
 
 /// Reads the states that an initialization sets: states of the graph and of the
 /// same algorithm.
-static LogicalResult readBeginning(const onnx::TrainingInfoProto &info,
-                                   TrainingStep &step, Location loc) {
+static LogicalResult readInitialValues(const onnx::TrainingInfoProto &info,
+                                       TrainingStep &step, Location loc) {
   const llvm::StringSet<> values = valuesOf(info.initialization());
-  TrainingStep::Beginning beginning{&info.initialization(), {}};
+  TrainingStep::InitialValues initial{&info.initialization(), {}};
   for (const onnx::StringStringEntryProto &entry :
        info.initialization_binding()) {
     const std::string &state = entry.key(), &value = entry.value();
@@ -56,14 +56,14 @@ static LogicalResult readBeginning(const onnx::TrainingInfoProto &info,
       return emitError(loc)
              << "initialization_binding gives '" << state << "' the value of '"
              << value << "', which the initialization does not compute";
-    beginning.bindings.push_back({state, value});
+    initial.bindings.push_back({state, value});
   }
   if (info.initialization().input_size() > 0)
     return emitError(loc) << "the initialization has an input '"
                           << info.initialization().input(0).name()
                           << "', but must have none";
-  if (!beginning.bindings.empty())
-    step.beginnings.push_back(std::move(beginning));
+  if (!initial.bindings.empty())
+    step.initialValues.push_back(std::move(initial));
   return success();
 }
 
@@ -144,7 +144,7 @@ FailureOr<TrainingStep> mpc::readTrainingInfo(const onnx::ModelProto &model,
     step.updates.push_back(std::move(update));
   }
   for (auto [index, info] : llvm::enumerate(model.training_info()))
-    if (failed(readBeginning(info, step, locationOf(index, context))))
+    if (failed(readInitialValues(info, step, locationOf(index, context))))
       return failure();
   return step;
 }

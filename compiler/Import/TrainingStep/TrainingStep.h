@@ -42,13 +42,13 @@ struct TrainingStep {
   };
 
   /// Values that states start with, if not those of their initializers.
-  struct Beginning {
+  struct InitialValues {
     const onnx::GraphProto *graph;
     std::vector<Binding> bindings;
   };
 
   std::vector<Update> updates;
-  std::vector<Beginning> beginnings;
+  std::vector<InitialValues> initialValues;
   /// All states, with the update that each belongs to.
   llvm::StringMap<unsigned> states;
 

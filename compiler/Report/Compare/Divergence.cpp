@@ -100,9 +100,9 @@ static size_t findCause(ArrayRef<SharedOp> ops, ArrayRef<double> errors,
   return cause;
 }
 
-std::optional<size_t> mpc::report::findParting(ArrayRef<SharedOp> ops,
-                                               ArrayRef<double> errors,
-                                               double tolerance) {
+std::optional<size_t> mpc::report::findDivergence(ArrayRef<SharedOp> ops,
+                                                  ArrayRef<double> errors,
+                                                  double tolerance) {
   for (size_t i = 0; i < ops.size(); ++i)
     if (errors[i] > tolerance && errorOfInputs(ops[i], errors) <= tolerance)
       return findCause(ops, errors, i);

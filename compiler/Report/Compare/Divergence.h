@@ -42,9 +42,9 @@ double errorOfInputs(const SharedOp &op, llvm::ArrayRef<double> errors);
 /// exceeds `tolerance` while those of its inputs do not, follows the largest
 /// input errors backwards, and returns the op on this path that adds most to
 /// the error. `errors` has one error for each of `ops`.
-std::optional<size_t> findParting(llvm::ArrayRef<SharedOp> ops,
-                                  llvm::ArrayRef<double> errors,
-                                  double tolerance);
+std::optional<size_t> findDivergence(llvm::ArrayRef<SharedOp> ops,
+                                     llvm::ArrayRef<double> errors,
+                                     double tolerance);
 
 } // namespace mpc::report
 

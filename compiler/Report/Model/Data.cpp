@@ -220,7 +220,8 @@ static Op readOp(const Object &object, size_t lines, size_t casts) {
                                     : oldRuleId(op.rule, op.reason).str();
   if (const llvm::json::Array *terms = object.getArray("terms"))
     for (const llvm::json::Value &name : *terms)
-      op.terms.push_back(mpc::termsOf(name.getAsString().value_or("")));
+      op.terms.push_back(
+          mpc::parseErrorPropagation(name.getAsString().value_or("")));
   op.module =
       object.get("module") ? textAt(object, "module") : modulePath(op.node);
   op.phase = phaseOf(op.node);

@@ -8,8 +8,8 @@
 #ifndef MPC_COMPILER_REPORT_MODEL_DATA_H
 #define MPC_COMPILER_REPORT_MODEL_DATA_H
 
+#include "compiler/Support/ErrorPropagation.h"
 #include "compiler/Support/Locations.h"
-#include "compiler/Support/Terms.h"
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -79,11 +79,12 @@ struct Op {
   Phase phase = Phase::Forward;
   Cost cost; ///< Without casts.
   std::vector<Operand> operands;
-  std::vector<Terms> terms; ///< One per result; empty if nothing is known.
+  std::vector<ErrorPropagation>
+      terms; ///< One per result; empty if nothing is known.
 
   /// How result number `result` is computed from the operands.
-  Terms termsOf(size_t result) const {
-    return result < terms.size() ? terms[result] : Terms::Other;
+  ErrorPropagation errorPropagationOf(size_t result) const {
+    return result < terms.size() ? terms[result] : ErrorPropagation::Other;
   }
   /// The node of the model that the op, or the op whose gradient it is, comes
   /// from.

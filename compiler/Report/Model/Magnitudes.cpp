@@ -96,7 +96,7 @@ double Magnitudes::divided(size_t op) const {
 }
 
 /// For a sum whose terms have the norm `terms` and whose result has `norm`.
-double Magnitudes::leftOf(double terms, double norm) const {
+double Magnitudes::cancellationFloor(double terms, double norm) const {
   bool isNothing = norm <= kRoundings * unit * terms;
   return terms * (isNothing ? kShare : kDigitsOfF32);
 }
@@ -109,7 +109,7 @@ double Magnitudes::centred(size_t op, double norm) const {
   for (size_t i = 0; i < line.operands.size(); ++i)
     if (const Shown *input = inputOf(op, i))
       terms *= input->norm / std::sqrt(elementsOf(line.operands[i]));
-  return std::max(scaled(op), leftOf(terms, norm));
+  return std::max(scaled(op), cancellationFloor(terms, norm));
 }
 
 /// For an operand minus parts of it, as in the gradient of a norm, which is 0
@@ -125,7 +125,8 @@ double Magnitudes::projected(size_t op, double norm) const {
     for (size_t i : {size_t(2), count - 1})
       if (const Shown *scale = inputOf(op, i))
         factor *= scale->norm / std::sqrt(elementsOf(line.operands[i]));
-  return factor * std::max(input->least, leftOf(input->norm, norm / factor));
+  return factor *
+         std::max(input->least, cancellationFloor(input->norm, norm / factor));
 }
 
 /// For a sum of operands.
@@ -138,7 +139,7 @@ double Magnitudes::added(size_t op, double norm) const {
       squares += input->norm * input->norm * repeats;
       least = std::max(least, input->least * std::sqrt(repeats));
     }
-  return std::max(least, leftOf(std::sqrt(squares), norm));
+  return std::max(least, cancellationFloor(std::sqrt(squares), norm));
 }
 
 /// For a sum of many elements: a sum of numbers with random signs has about
@@ -169,36 +170,36 @@ double Magnitudes::leastNormOf(size_t op, size_t result,
                                ArrayRef<double> value) {
   const Op &line = reference.ops[ops[op].left];
   double norm = normOf(value), least = 0;
-  switch (line.termsOf(result)) {
-  case Terms::Other:
+  switch (line.errorPropagationOf(result)) {
+  case ErrorPropagation::Other:
     if (line.precisionClass == "transparent")
       least = inherited(op, value);
     break;
-  case Terms::Moved:
+  case ErrorPropagation::Moved:
     least = inherited(op, value);
     break;
-  case Terms::Divided:
+  case ErrorPropagation::Divided:
     least = divided(op);
     break;
-  case Terms::Scaled:
+  case ErrorPropagation::Scaled:
     least = scaled(op);
     break;
-  case Terms::Centred:
+  case ErrorPropagation::Centred:
     least = centred(op, norm);
     break;
-  case Terms::Projected:
+  case ErrorPropagation::Projected:
     least = projected(op, norm);
     break;
-  case Terms::Added:
+  case ErrorPropagation::Added:
     least = added(op, norm);
     break;
-  case Terms::Summed:
+  case ErrorPropagation::Summed:
     least = summed(op);
     break;
-  case Terms::Contracted:
+  case ErrorPropagation::Contracted:
     least = contracted(op);
     break;
-  case Terms::Averaged: {
+  case ErrorPropagation::Averaged: {
     double terms = elementsOf(line.operands[0]) /
                    double(std::max<size_t>(value.size(), 1));
     least = summed(op) / std::max(terms, 1.0);

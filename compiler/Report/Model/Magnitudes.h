@@ -42,7 +42,7 @@ private:
   double centred(size_t op, double norm) const;
   double projected(size_t op, double norm) const;
   double added(size_t op, double norm) const;
-  double leftOf(double terms, double norm) const;
+  double cancellationFloor(double terms, double norm) const;
   double summed(size_t op) const;
   double contracted(size_t op) const;
 

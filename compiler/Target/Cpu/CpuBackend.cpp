@@ -15,12 +15,15 @@ static constexpr int64_t kMaxStackColumns = 16384;
 static constexpr int64_t kMaxStackSums = 4 * kMaxStackColumns;
 
 static const FusionLimits limits = {
-    /*sharedWork=*/2'000'000, /*fewItems=*/4,
+    /*minParallelWork=*/2'000'000,
+    /*minItems=*/4,
     /*longSum=*/2048,
     /*flatLanes=*/8, // Vectors of short rows would be masked.
     /*operands=*/28, // Each needs a register for its address.
-    /*largeSum=*/1 << 17,     /*rowBlocks=*/64,
-    /*splitRows=*/false,      /*largeRest=*/0};
+    /*largeSum=*/1 << 17,
+    /*rowBlocks=*/64,
+    /*splitRows=*/false,
+    /*minRowsToSplit=*/0};
 
 /// Two cores of an EPYC: the measured peak of products, or half of it for half
 /// the vector width, and the measured memory rate. f16 and FP8 are widened, and
@@ -32,7 +35,7 @@ static Machine zen5(bool hasAvx512, bool hasBf16) {
                                  : "2 cores of a Zen 5 with AVX2 alone";
   Machine machine = {name,        56, f32, /*tf32=*/f32, bf16, /*f16=*/f32,
                      /*fp8=*/bf16};
-  machine.turnedBytes = machine.bytes;
+  machine.transposedBytes = machine.bytes;
   return machine;
 }
 

@@ -25,11 +25,15 @@ static const GpuArchitecture *architectureOf(llvm::StringRef name) {
 
 static const FusionLimits limits = {
     // Estimates: no GPU has been measured yet.
-    /*sharedWork=*/500'000,
-    /*fewItems=*/64,        /*longSum=*/1024,
-    /*flatLanes=*/1,        /*operands=*/28,
-    /*largeSum=*/1 << 16,   /*rowBlocks=*/256,
-    /*splitRows=*/true,     /*largeRest=*/1 << 14};
+    /*minParallelWork=*/500'000,
+    /*minItems=*/64,
+    /*longSum=*/1024,
+    /*flatLanes=*/1,
+    /*operands=*/28,
+    /*largeSum=*/1 << 16,
+    /*rowBlocks=*/256,
+    /*splitRows=*/true,
+    /*minRowsToSplit=*/1 << 14};
 
 /// The peak rates of its data sheet (SXM, dense). The rates of transposing
 /// kernels, which go through shared memory with 16-byte accesses, and the time
@@ -38,7 +42,7 @@ static Machine h100(bool multipliesFp8) {
   constexpr double tf32 = 495e3, low = 990e3, fp8 = 1979e3;
   Machine machine = {
       "an H100", 3350, 67e3, tf32, low, low, multipliesFp8 ? fp8 : low};
-  machine.turnedBytes = 2500;
+  machine.transposedBytes = 2500;
   machine.launch = 1000;
   return machine;
 }

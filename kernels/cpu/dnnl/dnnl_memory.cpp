@@ -88,19 +88,19 @@ class Reserve {
 
 // Never destroyed: oneDNN allocates and frees until the process ends.
 template <typename T>
-T& immortal() {
+T& leaked_singleton() {
   alignas(T) static char storage[sizeof(T)];
   static T* const made = new (storage) T;
   return *made;
 }
-Reserve& reserve() { return immortal<Reserve>(); }
-SpareBlocks& spare_blocks() { return immortal<SpareBlocks>(); }
+Reserve& reserve() { return leaked_singleton<Reserve>(); }
+SpareBlocks& spare_blocks() { return leaked_singleton<SpareBlocks>(); }
 
 thread_local uint64_t set_aside = 0;
 
 // Counts and returns `memory`, which was set aside; throws if it is null,
 // because callers in oneDNN would use a null pointer.
-void* given(void* memory) {
+void* checked_reserve_block(void* memory) {
   if (!memory) throw std::bad_alloc();
   ++set_aside;
   return memory;
@@ -124,23 +124,24 @@ void* make(size_t size) {
     spare_blocks().release_large();
   }
   try {
-    return given(make_before(size));
+    return checked_reserve_block(make_before(size));
   } catch (const std::bad_alloc&) {
-    return given(spare_blocks().take(size));
+    return checked_reserve_block(spare_blocks().take(size));
   }
 }
 
 void* allocate(size_t size) {
   void* memory = before<void*(size_t)>(kMalloc)(size);
   return memory ? memory
-                : given(reserve().take(size, alignof(std::max_align_t)));
+                : checked_reserve_block(
+                      reserve().take(size, alignof(std::max_align_t)));
 }
 
 int allocate_aligned(void** out_memory, size_t alignment, size_t size) {
   const int error =
       before<int(void**, size_t, size_t)>(kAlign)(out_memory, alignment, size);
   if (error != ENOMEM) return error;
-  *out_memory = given(reserve().take(size, alignment));
+  *out_memory = checked_reserve_block(reserve().take(size, alignment));
   return 0;
 }
 
@@ -159,7 +160,8 @@ void* map(void* address, size_t size, int protection, int flags, int file,
     return memory;
   const int error = errno;
   memory = reserve().take(size, page_size());
-  if (memory && mprotect(memory, size, protection) == 0) return given(memory);
+  if (memory && mprotect(memory, size, protection) == 0)
+    return checked_reserve_block(memory);
   if (memory) release(memory);
   errno = error;
   return MAP_FAILED;

@@ -123,7 +123,7 @@ std::unique_ptr<Team> Team::start(int size, std::string* error) {
   return team;
 }
 
-bool Team::survive_fork(std::string* error) {
+bool Team::restart_after_fork(std::string* error) {
   return process_ == getpid() || start_workers(error);
 }
 
@@ -200,7 +200,7 @@ void Team::run_part(int number) {
 // the part here is faster than waiting for that thread. Barriers inside a
 // region cannot deadlock: the caller's own part ends only after all parts that
 // it waits for at a barrier have been taken, each by its own thread.
-void Team::run_left_over_parts(int workers) {
+void Team::run_untaken_parts(int workers) {
   for (int i = 0; i < workers; ++i)
     if (workers_[i].take()) {
       run_part(workers_[i].number);
@@ -235,7 +235,7 @@ void Team::run(int threads, void (*body)(void*), void* data) {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   for (int i = 0; i < workers; ++i) workers_[i].ticket.wake();
   run_part(0);
-  run_left_over_parts(workers);
+  run_untaken_parts(workers);
   region.running.wait(region.spin, [](uint32_t value) { return value == 0; });
   here = before;
 }

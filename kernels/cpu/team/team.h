@@ -34,7 +34,7 @@ class Team {
   // A child of fork() has a copy of the team without its threads; this starts
   // them again. Call it before TeamScope. Returns false, with the reason in
   // `*error`, if the system cannot create threads.
-  bool survive_fork(std::string* error);
+  bool restart_after_fork(std::string* error);
 
   // Runs a region: calls body(data) on `threads` threads (at least 1, at most
   // size()) at the same time, and returns when all are done. Each thread runs
@@ -54,7 +54,7 @@ class Team {
   static void* start_worker(void* worker);
   void work(Worker& worker);
   void run_part(int number);
-  void run_left_over_parts(int workers);
+  void run_untaken_parts(int workers);
 
   const int size_;
   pid_t process_ = 0;  // The process that has the threads.

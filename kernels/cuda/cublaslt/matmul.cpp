@@ -7,10 +7,10 @@
 #include <optional>
 #include <utility>
 
+#include "kernels/cuda/autotune_buffers.h"
 #include "kernels/cuda/cublaslt/matmul_layout.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/shared.h"
-#include "kernels/cuda/trial.h"
 
 namespace mpc::kernels {
 namespace {
@@ -271,9 +271,9 @@ class CudaMatmul final : public CudaKernel {
   }
   // Runs the choice once. Returns what failed; "" also if the device has no
   // memory for the run.
-  std::string rehearse(const MatmulShape& shape) const;
-  bool take_kept(const MatmulShape& shape,
-                 const std::optional<std::string>& kept);
+  std::string warm_up(const MatmulShape& shape) const;
+  bool take_stored(const MatmulShape& shape,
+                   const std::optional<std::string>& stored);
   std::string take_fastest(
       const MatmulShape& shape,
       const std::vector<cublasLtMatmulHeuristicResult_t>& candidates);
@@ -310,7 +310,7 @@ bool from_hexadecimal(const std::string& text, cublasLtMatmulAlgo_t* algo) {
   return true;
 }
 
-std::vector<TensorDesc> trial_operands(const MatmulShape& s) {
+std::vector<TensorDesc> autotune_operands(const MatmulShape& s) {
   int64_t lhs = 1, rhs = 1, result = 1;
   for (const BatchDim& dim : s.batch) {
     if (dim.in_lhs) lhs *= dim.extent;
@@ -324,28 +324,28 @@ std::vector<TensorDesc> trial_operands(const MatmulShape& s) {
   return operands;
 }
 
-std::string CudaMatmul::rehearse(const MatmulShape& shape) const {
+std::string CudaMatmul::warm_up(const MatmulShape& shape) const {
   std::string no_room;
-  const std::unique_ptr<Trial> trial =
-      Trial::make(context_, trial_operands(shape), choice_.workspace_bytes,
-                  false, &no_room);
-  if (!trial) return "";
-  return trial->rehearse([&](cuda::CUstream stream) {
-    return enqueue(trial->operands(), trial->workspace(), stream);
+  const std::unique_ptr<AutotuneBuffers> buffers =
+      AutotuneBuffers::make(context_, autotune_operands(shape),
+                            choice_.workspace_bytes, false, &no_room);
+  if (!buffers) return "";
+  return buffers->warm_up([&](cuda::CUstream stream) {
+    return enqueue(buffers->operands(), buffers->workspace(), stream);
   });
 }
 
-bool CudaMatmul::take_kept(const MatmulShape& shape,
-                           const std::optional<std::string>& kept) {
+bool CudaMatmul::take_stored(const MatmulShape& shape,
+                             const std::optional<std::string>& stored) {
   cublasLtMatmulAlgo_t algo;
-  if (!kept || !from_hexadecimal(*kept, &algo) ||
+  if (!stored || !from_hexadecimal(*stored, &algo) ||
       !reduces_as_allowed(library(), algo, reductions()))
     return false;
   const std::optional<size_t> bytes =
       description_.workspace_of(library(), handle_, algo);
   if (!bytes) return false;
   choice_ = {algo, *bytes, "the fastest of an earlier trial", true};
-  return rehearse(shape).empty();
+  return warm_up(shape).empty();
 }
 
 std::string CudaMatmul::take_fastest(
@@ -355,9 +355,9 @@ std::string CudaMatmul::take_fastest(
   for (const auto& candidate : candidates)
     workspace = std::max(workspace, candidate.workspaceSize);
   std::string error;
-  const std::unique_ptr<Trial> trial =
-      Trial::make(context_, trial_operands(shape), workspace, true, &error);
-  if (!trial) {
+  const std::unique_ptr<AutotuneBuffers> buffers = AutotuneBuffers::make(
+      context_, autotune_operands(shape), workspace, true, &error);
+  if (!buffers) {
     choice_ = {candidates[0].algo, candidates[0].workspaceSize,
                "first of the heuristic, as a trial failed: " + error, false};
     return "";
@@ -367,11 +367,11 @@ std::string CudaMatmul::take_fastest(
   for (const auto& candidate : candidates) {
     double microseconds;
     bool fatal;
-    error = trial->time(
+    error = buffers->time(
         [&](cuda::CUstream stream) {
           return description_.run(library(), handle_, layout_, candidate.algo,
-                                  candidate.workspaceSize, trial->operands(),
-                                  trial->workspace(), stream);
+                                  candidate.workspaceSize, buffers->operands(),
+                                  buffers->workspace(), stream);
         },
         best, &microseconds, &fatal);
     if (fatal) return error;
@@ -392,9 +392,9 @@ std::string CudaMatmul::take_fastest(
 std::string CudaMatmul::choose(const MatmulShape& shape) {
   std::string error = description_.make(library(), layout_);
   if (!error.empty()) return error;
-  const KeptChoice kept = choice_in_table(
+  const StoredChoice stored = choice_in_table(
       context_, "cublaslt", library().cublasLtGetVersion(), layout_.key());
-  if (!context_.deterministic && take_kept(shape, kept.find())) return "";
+  if (!context_.deterministic && take_stored(shape, stored.find())) return "";
 
   std::vector<cublasLtMatmulHeuristicResult_t> found, candidates;
   error = description_.candidates(library(), handle_, layout_, reductions(),
@@ -412,10 +412,10 @@ std::string CudaMatmul::choose(const MatmulShape& shape) {
     // Timings, and thus choices, would differ from run to run.
     choice_ = {candidates[0].algo, candidates[0].workspaceSize,
                "first of the heuristic, for the same bits in every run", false};
-    return rehearse(shape);
+    return warm_up(shape);
   }
   error = take_fastest(shape, candidates);
-  if (error.empty() && choice_.timed) kept.keep(hexadecimal(choice_.algo));
+  if (error.empty() && choice_.timed) stored.store(hexadecimal(choice_.algo));
   return error;
 }
 

@@ -105,8 +105,8 @@ PlanRequest request_for(const AttentionProblem& problem) {
 }
 
 // The reason not to use cuDNN, or "".
-std::string reason_against(const AttentionProblem& problem,
-                           const CudaContext& context) {
+std::string unsupported_reason(const AttentionProblem& problem,
+                               const CudaContext& context) {
   const AttentionShape& s = problem.shape;
   if (s.dtype == MPC_DTYPE_F32) return "cuDNN's attention is of 16 bit";
   for (size_t i = 0; i < (problem.forward ? 1u : 3u); ++i)
@@ -134,7 +134,7 @@ std::unique_ptr<CudaKernel> make_cuda_attention(KernelId id,
   AttentionProblem problem{id == KernelId::attention, shape,
                            context.deterministic,
                            -std::numeric_limits<float>::infinity()};
-  std::string why = reason_against(problem, context);
+  std::string why = unsupported_reason(problem, context);
   if (why.empty()) {
     if (context.cudnn->cudnnGetVersion() < 91000)
       problem.masked = std::numeric_limits<float>::lowest();

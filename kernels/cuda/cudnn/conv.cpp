@@ -60,17 +60,17 @@ class CudaConv final : public CudaKernel {
 
   // Computes the result of `problem` in the workspace, and then transposes it
   // to the catalog's layout.
-  void turn(cuda::CUfunction function, const ConvProblem& problem) {
-    turn_ = function;
-    turned_ = problem.w;
-    plan_offset_ = static_cast<size_t>(turned_.elements()) * sizeof(float);
+  void transpose_result(cuda::CUfunction function, const ConvProblem& problem) {
+    transpose_ = function;
+    transposed_ = problem.w;
+    plan_offset_ = static_cast<size_t>(transposed_.elements()) * sizeof(float);
     plan_offset_ = (plan_offset_ + kAlignment - 1) / kAlignment * kAlignment;
   }
 
   std::string implementation() const override {
     return "cudnn:" + plan_->description() +
            (widenings_.empty() ? "" : ", operands widened to f32") +
-           (turn_ ? ", turned to channels first" : "");
+           (transpose_ ? ", turned to channels first" : "");
   }
   size_t workspace_bytes() const override {
     return plan_offset_ + plan_->workspace_bytes();
@@ -94,16 +94,16 @@ class CudaConv final : public CudaKernel {
       if (!error.empty()) return error;
     }
     const cuda::CUdeviceptr tensors[] = {
-        address(roles_.x), turn_ ? workspace : address(roles_.w),
+        address(roles_.x), transpose_ ? workspace : address(roles_.w),
         address(roles_.y), address(roles_.bias)};
     const std::string error =
         plan_->run(tensors, workspace + plan_offset_, stream);
-    if (!turn_ || !error.empty()) return error;
+    if (!transpose_ || !error.empty()) return error;
     cuda::CUdeviceptr to = operands[roles_.w];
-    int64_t count = turned_.elements(), channels = turned_.dims[1],
-            window = turned_.dims[2] * turned_.dims[3];
+    int64_t count = transposed_.elements(), channels = transposed_.dims[1],
+            window = transposed_.dims[2] * transposed_.dims[3];
     void* parameters[] = {&workspace, &to, &count, &channels, &window};
-    return launch(*context_.driver, turn_, count, stream, parameters);
+    return launch(*context_.driver, transpose_, count, stream, parameters);
   }
 
  private:
@@ -112,15 +112,15 @@ class CudaConv final : public CudaKernel {
   const std::shared_ptr<const CudnnPlan> plan_;
   cuda::CUfunction widen_ = nullptr;
   std::vector<Widening> widenings_;
-  cuda::CUfunction turn_ = nullptr;
-  Tensor4 turned_ = {};
+  cuda::CUfunction transpose_ = nullptr;
+  Tensor4 transposed_ = {};
   size_t plan_offset_ = 0;  // Offset of the plan's part of the workspace.
 };
 
-std::unique_ptr<CudaKernel> make_turned(const Roles& roles,
-                                        const ConvProblem& problem,
-                                        const CudaContext& context,
-                                        std::string* error) {
+std::unique_ptr<CudaKernel> make_transposed(const Roles& roles,
+                                            const ConvProblem& problem,
+                                            const CudaContext& context,
+                                            std::string* error) {
   bool unsupported;
   const auto plan =
       find_conv_plan(context, with_weights_last(problem), &unsupported, error);
@@ -132,7 +132,7 @@ std::unique_ptr<CudaKernel> make_turned(const Roles& roles,
   const cuda::CUfunction function =
       context.shared->function(context, "mpc_channels_first", error);
   if (!function) return nullptr;
-  kernel->turn(function, problem);
+  kernel->transpose_result(function, problem);
   return kernel;
 }
 
@@ -176,7 +176,7 @@ std::unique_ptr<CudaKernel> make_cuda_conv(KernelId id, const ConvShape& shape,
   std::string why;
   std::unique_ptr<CudaKernel> kernel;
   if (problem.kind == ConvKind::grad_weight)
-    kernel = make_turned(roles, problem, context, &why);
+    kernel = make_transposed(roles, problem, context, &why);
   if (!kernel)
     kernel = make_widened(roles, problem, shape.dtype, context, &why);
   if (!kernel) *error += "; nor in f32: " + why;

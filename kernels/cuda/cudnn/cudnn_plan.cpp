@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/autotune_buffers.h"
 #include "kernels/cuda/shared.h"
-#include "kernels/cuda/trial.h"
 
 namespace mpc::kernels {
 namespace {
@@ -179,14 +179,14 @@ std::string add_plans(const CudaContext& context, cudnnHandle_t handle,
 
 // Runs the plan once. Returns what failed; "" also if the device has no memory
 // for the run.
-std::string rehearse(const CudaContext& context, const PlanRequest& request,
-                     const CudnnPlan& plan) {
+std::string warm_up(const CudaContext& context, const PlanRequest& request,
+                    const CudnnPlan& plan) {
   std::string no_room;
-  const std::unique_ptr<Trial> trial = Trial::make(
+  const std::unique_ptr<AutotuneBuffers> buffers = AutotuneBuffers::make(
       context, request.tensors, plan.workspace_bytes(), false, &no_room);
-  if (!trial) return "";
-  return trial->rehearse([&](CUstream stream) {
-    return plan.run(trial->operands(), trial->workspace(), stream);
+  if (!buffers) return "";
+  return buffers->warm_up([&](CUstream stream) {
+    return plan.run(buffers->operands(), buffers->workspace(), stream);
   });
 }
 
@@ -195,8 +195,8 @@ std::string rehearse(const CudaContext& context, const PlanRequest& request,
 std::shared_ptr<const CudnnPlan> restore_plan(const CudaContext& context,
                                               cudnnHandle_t handle,
                                               const PlanRequest& request,
-                                              const KeptChoice& kept) {
-  const std::optional<std::string> text = kept.find();
+                                              const StoredChoice& stored) {
+  const std::optional<std::string> text = stored.find();
   if (!text) return nullptr;
   const size_t space = text->find(' ');
   if (space == std::string::npos) return nullptr;
@@ -204,13 +204,13 @@ std::shared_ptr<const CudnnPlan> restore_plan(const CudaContext& context,
   auto plan = std::make_shared<GraphPlan>(context, handle, request, engine);
   if (!plan->restore(text->substr(space + 1)).empty()) return nullptr;
   plan->say("the fastest of an earlier trial");
-  if (!rehearse(context, request, *plan).empty()) return nullptr;
+  if (!warm_up(context, request, *plan).empty()) return nullptr;
   return plan;
 }
 
-void keep_plan(const GraphPlan& plan, const KeptChoice& kept) {
+void store_plan(const GraphPlan& plan, const StoredChoice& stored) {
   const std::string json = plan.serialize();
-  if (!json.empty()) kept.keep(std::to_string(plan.engine()) + " " + json);
+  if (!json.empty()) stored.store(std::to_string(plan.engine()) + " " + json);
 }
 
 // The fastest of the plans, or null and what failed. Stores the choice if plans
@@ -218,14 +218,14 @@ void keep_plan(const GraphPlan& plan, const KeptChoice& kept) {
 std::shared_ptr<const CudnnPlan> fastest(const CudaContext& context,
                                          const PlanRequest& request,
                                          const Plans& plans,
-                                         const KeptChoice& kept,
+                                         const StoredChoice& stored,
                                          std::string* error) {
   size_t workspace = 0;
   for (const auto& plan : plans)
     workspace = std::max(workspace, plan->workspace_bytes());
-  const std::unique_ptr<Trial> trial =
-      Trial::make(context, request.tensors, workspace, true, error);
-  if (!trial) {
+  const std::unique_ptr<AutotuneBuffers> buffers =
+      AutotuneBuffers::make(context, request.tensors, workspace, true, error);
+  if (!buffers) {
     plans[0]->say("first of the heuristic, as a trial failed: " + *error);
     return plans[0];
   }
@@ -235,9 +235,9 @@ std::shared_ptr<const CudnnPlan> fastest(const CudaContext& context,
   for (const auto& plan : plans) {
     double microseconds;
     bool fatal;
-    *error = trial->time(
+    *error = buffers->time(
         [&](CUstream stream) {
-          return plan->run(trial->operands(), trial->workspace(), stream);
+          return plan->run(buffers->operands(), buffers->workspace(), stream);
         },
         best, &microseconds, &fatal);
     if (fatal) return nullptr;
@@ -256,7 +256,7 @@ std::shared_ptr<const CudnnPlan> fastest(const CudaContext& context,
   *error = first_error;
   if (!result) return nullptr;
   error->clear();
-  keep_plan(*result, kept);
+  store_plan(*result, stored);
   return result;
 }
 
@@ -274,10 +274,10 @@ std::shared_ptr<const CudnnPlan> find_cudnn_plan(const CudaContext& context,
       request.key + (context.deterministic ? " deterministic" : "");
   std::shared_ptr<const CudnnPlan>& known = context.shared->cudnn_plans[key];
   if (known) return known;
-  const KeptChoice kept =
+  const StoredChoice stored =
       choice_in_folder(context, "cudnn", context.cudnn->cudnnGetVersion(), key);
   if (!context.deterministic)
-    known = restore_plan(context, handle, request, kept);
+    known = restore_plan(context, handle, request, stored);
   if (known) return known;
 
   CudnnCalls calls(*context.cudnn);
@@ -303,10 +303,10 @@ std::shared_ptr<const CudnnPlan> find_cudnn_plan(const CudaContext& context,
   *unsupported = false;
   if (context.deterministic) {
     plans[0]->say("first of the heuristic, for the same bits in every run");
-    *error = rehearse(context, request, *plans[0]);
+    *error = warm_up(context, request, *plans[0]);
     if (error->empty()) known = plans[0];
   } else {
-    known = fastest(context, request, plans, kept, error);
+    known = fastest(context, request, plans, stored, error);
   }
   return known;
 }

@@ -19,7 +19,7 @@ using cuda::CUdeviceptr;
 constexpr size_t kAlignment = 256;
 
 // The operands and results of products.
-enum Place : size_t {
+enum Buffer : size_t {
   kGrad,
   kQuery,
   kKey,
@@ -32,11 +32,11 @@ enum Place : size_t {
   kPGrads,
   kP,
   kScoreGrads,
-  kPlaces
+  kNumBuffers
 };
 
 struct Product {
-  Place lhs, rhs, result;
+  Buffer lhs, rhs, result;
   int64_t m, n, k;
   bool transpose_lhs, transpose_rhs;
   mpc_dtype_t result_dtype;
@@ -166,11 +166,12 @@ class ComposedAttention final : public CudaKernel {
   std::string run_part(const Part& part, int64_t head,
                        const CUdeviceptr* operands, CUdeviceptr workspace,
                        cuda::CUstream stream) const {
-    CUdeviceptr places[kPlaces] = {};
-    const auto set = [&](Place place, size_t operand, int64_t elements,
+    CUdeviceptr buffers[kNumBuffers] = {};
+    const auto set = [&](Buffer buffer, size_t operand, int64_t elements,
                          mpc_dtype_t dtype) {
-      places[place] = operands[operand] + static_cast<size_t>(head * elements) *
-                                              mpc_dtype_size(dtype);
+      buffers[buffer] =
+          operands[operand] +
+          static_cast<size_t>(head * elements) * mpc_dtype_size(dtype);
     };
     const size_t first = forward_ ? 0 : 1;
     set(kQuery, first, rows_ * shape_.depth, shape_.dtype);
@@ -187,8 +188,8 @@ class ComposedAttention final : public CudaKernel {
       set(kValueGrad, 8, shape_.keys * shape_.value_depth,
           shape_.result_dtypes[2]);
     }
-    for (Place place : {kScores, kPGrads, kP, kScoreGrads})
-      places[place] = workspace + offsets_[place];
+    for (Buffer buffer : {kScores, kPGrads, kP, kScoreGrads})
+      buffers[buffer] = workspace + offsets_[buffer];
     const CUdeviceptr sums = operands[forward_ ? 4 : 5] +
                              static_cast<size_t>(head * rows_) * sizeof(float);
 
@@ -196,10 +197,10 @@ class ComposedAttention final : public CudaKernel {
     std::string error;
     for (size_t i = 0; i < all.size() && error.empty(); ++i) {
       if (i == products_before())
-        error = run_softmax(part, places, sums, stream);
+        error = run_softmax(part, buffers, sums, stream);
       if (!error.empty()) break;
-      const CUdeviceptr factors[] = {places[all[i].lhs], places[all[i].rhs],
-                                     places[all[i].result]};
+      const CUdeviceptr factors[] = {buffers[all[i].lhs], buffers[all[i].rhs],
+                                     buffers[all[i].result]};
       error =
           part.products[i]->enqueue(factors, workspace + inner_offset_, stream);
     }
@@ -208,7 +209,7 @@ class ComposedAttention final : public CudaKernel {
 
   // `sums` are the high parts of the sums; the low ones follow those of all
   // heads.
-  std::string run_softmax(const Part& part, CUdeviceptr* places,
+  std::string run_softmax(const Part& part, CUdeviceptr* buffers,
                           CUdeviceptr sums, cuda::CUstream stream) const {
     CUdeviceptr rests =
         sums + static_cast<size_t>(shape_.rows()) * sizeof(float);
@@ -219,16 +220,16 @@ class ComposedAttention final : public CudaKernel {
                            shape_.causal,
                            shape_.scale};
     constexpr int64_t kWarp = 32;
-    void* forward[] = {&params, &places[kScores], &places[kP], &sums, &rests};
+    void* forward[] = {&params, &buffers[kScores], &buffers[kP], &sums, &rests};
     void* backward[] = {&params,
-                        &places[kScores],
-                        &places[kPGrads],
+                        &buffers[kScores],
+                        &buffers[kPGrads],
                         &sums,
                         &rests,
-                        &places[kGrad],
-                        &places[kResult],
-                        &places[kP],
-                        &places[kScoreGrads]};
+                        &buffers[kGrad],
+                        &buffers[kResult],
+                        &buffers[kP],
+                        &buffers[kScoreGrads]};
     return launch(*context_.driver, function_, params.rows * kWarp, stream,
                   forward_ ? forward : backward);
   }
@@ -242,7 +243,7 @@ class ComposedAttention final : public CudaKernel {
   std::string function_name_;
   cuda::CUfunction function_ = nullptr;
   Part full_, rest_;
-  size_t offsets_[kPlaces] = {};
+  size_t offsets_[kNumBuffers] = {};
   size_t inner_offset_ = 0, workspace_bytes_ = 0;
 };
 

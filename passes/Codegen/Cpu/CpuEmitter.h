@@ -52,7 +52,7 @@ private:
   void finishOuter(const Position &at);
   void emitRow(Position at);
   void emitPhase(unsigned phase, Position at);
-  void prefetchNextRow(const Position &at, unsigned which, unsigned turn);
+  void prefetchNextRow(const Position &at, unsigned which, unsigned iteration);
   using EachVector = llvm::function_ref<void(const Position &, unsigned)>;
   void vectors(int64_t count, Position at, unsigned unroll,
                llvm::SmallVectorImpl<mlir::Value> &carried, EachVector body,

@@ -81,9 +81,9 @@ void CpuEmitter::findKept() {
 /// an iteration. Rows are walked more than once, so the hardware prefetcher
 /// stops at the end of the row (often of a page) and continues only after the
 /// first walk of the next row has begun. Several inputs are distributed over
-/// the walks: `turn` 0 is the last walk.
+/// the walks: `iteration` 0 is the last walk.
 void CpuEmitter::prefetchNextRow(const Position &at, unsigned which,
-                                 unsigned turn) {
+                                 unsigned iteration) {
   constexpr unsigned kCacheLine = 64;
   llvm::SmallDenseSet<Value> asked;
   for (const KernelNode &node : domain.nodes)
@@ -96,7 +96,7 @@ void CpuEmitter::prefetchNextRow(const Position &at, unsigned which,
       unsigned bytes = at.lanes * storageBytes(storageType(input.elementType));
       unsigned everyFew = std::max(1u, kCacheLine / bytes);
       if (next == 0 || !asked.insert(input.root).second ||
-          (asked.size() - 1) % phases != turn || which % everyFew != 0)
+          (asked.size() - 1) % phases != iteration || which % everyFew != 0)
         continue;
       Value row = rowPointer(input, at);
       Value address = LLVM::GEPOp::create(

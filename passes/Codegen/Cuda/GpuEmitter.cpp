@@ -95,7 +95,7 @@ void GpuEmitter::run() {
     break;
   case GpuSchedule::Walk::Columns:
   case GpuSchedule::Walk::Outer:
-    emitDown();
+    emitColumnReduction();
     break;
   }
   func::ReturnOp::create(builder, loc);

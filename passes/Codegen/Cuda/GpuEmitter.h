@@ -32,8 +32,8 @@ private:
   void emitFlat();
   void emitTiles();
   void emitRows();
-  void emitDown();
-  void finishDown(const Position &outer);
+  void emitColumnReduction();
+  void finishColumnReduction(const Position &outer);
 
   // Tiles --------------------------------------------------------------------
   std::pair<mlir::Value, mlir::Value> findTileOfBlock(Position &at);
@@ -58,27 +58,27 @@ private:
 
   // Rows ---------------------------------------------------------------------
   /// A vector of columns, of the group's row, that a thread processes.
-  struct Slot {
+  struct RowVector {
     mlir::Value column; ///< First column; that of another vector if this one
                         ///< does not exist.
     mlir::Value exists; ///< Whether the vector exists; null if it always does.
   };
-  Slot slotAt(mlir::Value vector, bool mayEnd);
-  void makeSlots(mlir::Value strip);
+  RowVector rowVectorAt(mlir::Value vector, bool mayEnd);
+  void makeRowVectors(mlir::Value strip);
   void emitRow(const Position &at);
   void emitPhase(unsigned phase, const Position &at);
   mlir::Value sumOverRow(const CombinerInfo &info, mlir::Value lanes,
                          unsigned node);
   using Visit =
-      llvm::function_ref<void(const Position &, unsigned, const Slot &,
+      llvm::function_ref<void(const Position &, unsigned, const RowVector &,
                               llvm::MutableArrayRef<mlir::Value>)>;
-  using Turn = llvm::function_ref<llvm::SmallVector<mlir::Value>(
-      mlir::Value turn, mlir::ValueRange sums)>;
-  void sumLoop(int64_t turns, llvm::ArrayRef<CombinerInfo> combiners,
-               llvm::SmallVectorImpl<mlir::Value> &sums, Turn body);
+  using IterationBody = llvm::function_ref<llvm::SmallVector<mlir::Value>(
+      mlir::Value iteration, mlir::ValueRange sums)>;
+  void sumLoop(int64_t iterations, llvm::ArrayRef<CombinerInfo> combiners,
+               llvm::SmallVectorImpl<mlir::Value> &sums, IterationBody body);
   void eachVector(const Position &at, llvm::ArrayRef<CombinerInfo> combiners,
                   llvm::SmallVectorImpl<mlir::Value> &carried, Visit visit);
-  void enterSlot(unsigned slot);
+  void enterRowVector(unsigned rowVector);
   void storeIf(mlir::Value condition, const Stores &stores, const Position &at);
   void storeOfGroup(llvm::ArrayRef<unsigned> nodes, const Position &at);
 
@@ -102,14 +102,15 @@ private:
   void findThread();
   void barrier();
   mlir::Value shuffle(mlir::Value value, unsigned distance);
-  /// One thread's part of a sum over a row; after overGroup, the whole sum.
+  /// One thread's part of a sum over a row; after reduceWithinGroup, the whole
+  /// sum.
   struct RowSum {
     unsigned node;
     CombinerInfo combiner;
     mlir::Value value;
   };
-  void overGroup(llvm::MutableArrayRef<RowSum> sums);
-  mlir::Value overGroups(const CombinerInfo &info, mlir::Value value);
+  void reduceWithinGroup(llvm::MutableArrayRef<RowSum> sums);
+  mlir::Value reduceAcrossGroups(const CombinerInfo &info, mlir::Value value);
   mlir::Value sharedMemory(llvm::StringRef what, int64_t bytes);
   mlir::Value elementAt(mlir::Value pointer, mlir::Type element,
                         mlir::Value index);
@@ -119,13 +120,13 @@ private:
   mlir::Value thread, block;        ///< i32.
   mlir::Value threadOfGroup, group; ///< i32.
   mlir::Value rowExists;            ///< Null if all rows do.
-  mlir::Value turn; ///< Counter of the loop over rows, if there is one.
-  llvm::SmallVector<Slot> slots; ///< Held in registers.
+  mlir::Value iteration; ///< Counter of the loop over rows, if there is one.
+  llvm::SmallVector<RowVector> rowVectors; ///< Held in registers.
   llvm::SmallVector<std::pair<llvm::DenseMap<NodeResult, mlir::Value>,
                               std::map<AccessKey, mlir::Value>>>
-      held;            ///< Values `made` and `loaded` at each slot.
+      held;            ///< Values `made` and `loaded` at each vector.
   bool joined = false; ///< A sum over groups was emitted before.
-  /// Sums down the rows by node, one for each slot.
+  /// Sums down the rows by node, one for each vector.
   std::map<unsigned, llvm::SmallVector<mlir::Value>> rowSums;
 };
 

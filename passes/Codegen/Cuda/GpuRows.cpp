@@ -10,20 +10,20 @@ using namespace mpc;
 
 /// The columns of vector number `vector` (i32) of a row, or those of the first
 /// vector if the row ends before it.
-GpuEmitter::Slot GpuEmitter::slotAt(Value vector, bool mayEnd) {
-  Slot slot;
+GpuEmitter::RowVector GpuEmitter::rowVectorAt(Value vector, bool mayEnd) {
+  RowVector rowVector;
   if (mayEnd) {
     int64_t count = llvm::divideCeil(domain.columns(), schedule.lanes);
-    slot.exists = isLess(vector, i32(count));
-    vector = choose(slot.exists, vector, i32(0));
+    rowVector.exists = isLess(vector, i32(count));
+    vector = choose(rowVector.exists, vector, i32(0));
   }
-  slot.column = scaled(toIndex(vector), schedule.lanes);
-  return slot;
+  rowVector.column = scaled(toIndex(vector), schedule.lanes);
+  return rowVector;
 }
 
 /// The vectors that this thread holds of each row of its group; `strip` (i32,
 /// may be null) says which part of the row.
-void GpuEmitter::makeSlots(Value strip) {
+void GpuEmitter::makeRowVectors(Value strip) {
   int64_t count = llvm::divideCeil(domain.columns(), schedule.lanes);
   int64_t width = int64_t(schedule.vectors) * schedule.groupThreads;
   for (unsigned i = 0; i < schedule.vectors; ++i) {
@@ -37,27 +37,27 @@ void GpuEmitter::makeSlots(Value strip) {
           arith::MulIOp::create(builder, loc, strip, i32(width)));
     bool mayEnd =
         strip ? count % width != 0 : offset + schedule.groupThreads > count;
-    slots.push_back(slotAt(vector, mayEnd));
+    rowVectors.push_back(rowVectorAt(vector, mayEnd));
   }
-  held.resize(slots.size());
+  held.resize(rowVectors.size());
 }
 
-/// Switches to the values computed and loaded at a slot.
-void GpuEmitter::enterSlot(unsigned slot) {
-  std::swap(made, held[slot].first);
-  std::swap(loaded, held[slot].second);
+/// Switches to the values computed and loaded at a vector.
+void GpuEmitter::enterRowVector(unsigned rowVector) {
+  std::swap(made, held[rowVector].first);
+  std::swap(loaded, held[rowVector].second);
   accesses.beginPosition();
 }
 
 /// Number of iterations of a thread that are added up in f32 before the sum is
 /// added to an f64 total: the rounding error of a sum grows with the number of
 /// its terms.
-static constexpr int64_t kBlockOfTurns = 16;
+static constexpr int64_t kIterationsPerBlock = 16;
 
-/// Emits a loop of `turns` iterations that each add to `sums`, one for each
-/// combiner.
-void GpuEmitter::sumLoop(int64_t turns, ArrayRef<CombinerInfo> combiners,
-                         SmallVectorImpl<Value> &sums, Turn body) {
+/// Emits a loop of `iterations` iterations that each add to `sums`, one for
+/// each combiner.
+void GpuEmitter::sumLoop(int64_t iterations, ArrayRef<CombinerInfo> combiners,
+                         SmallVectorImpl<Value> &sums, IterationBody body) {
   auto loopOf = [&](Value first, Value end) {
     auto forOp =
         scf::ForOp::create(builder, loc, first, end, i64(1), ValueRange(sums));
@@ -69,8 +69,9 @@ void GpuEmitter::sumLoop(int64_t turns, ArrayRef<CombinerInfo> combiners,
       scf::YieldOp::create(builder, loc, next);
     return forOp.getResults();
   };
-  if (turns <= 2 * kBlockOfTurns || llvm::none_of(combiners, needsBlocks)) {
-    llvm::copy(loopOf(i64(0), i64(turns)), sums.begin());
+  if (iterations <= 2 * kIterationsPerBlock ||
+      llvm::none_of(combiners, needsBlocks)) {
+    llvm::copy(loopOf(i64(0), i64(iterations)), sums.begin());
     return;
   }
   SmallVector<Value> totals;
@@ -79,14 +80,14 @@ void GpuEmitter::sumLoop(int64_t turns, ArrayRef<CombinerInfo> combiners,
     totals.push_back(constantLanes(builder, loc, totalIdentity(combiner),
                                    vector ? vector.getNumElements() : 0));
   }
-  auto blocks = scf::ForOp::create(builder, loc, i64(0), i64(turns),
-                                   i64(kBlockOfTurns), totals);
+  auto blocks = scf::ForOp::create(builder, loc, i64(0), i64(iterations),
+                                   i64(kIterationsPerBlock), totals);
   {
     OpBuilder::InsertionGuard guard(builder);
     builder.setInsertionPointToStart(blocks.getBody());
     Value first = blocks.getInductionVar();
     Value end = arith::MinSIOp::create(
-        builder, loc, add(first, i64(kBlockOfTurns)), i64(turns));
+        builder, loc, add(first, i64(kIterationsPerBlock)), i64(iterations));
     SmallVector<Value> next;
     for (auto [combiner, old, part] : llvm::zip_equal(
              combiners, blocks.getRegionIterArgs(), loopOf(first, end)))
@@ -100,39 +101,40 @@ void GpuEmitter::sumLoop(int64_t turns, ArrayRef<CombinerInfo> combiners,
 
 /// Calls `visit` for every vector of the row that belongs to this thread:
 /// unrolled if they are held in registers, else in a loop. `visit` gets the
-/// number of the slot and adds to `carried`, one sum for each combiner.
+/// number of the vector and adds to `carried`, one sum for each combiner.
 void GpuEmitter::eachVector(const Position &at,
                             ArrayRef<CombinerInfo> combiners,
                             SmallVectorImpl<Value> &carried, Visit visit) {
   accesses.beginWalk();
   Position here = at;
   here.lanes = schedule.lanes;
-  if (!slots.empty()) {
-    for (auto [i, slot] : llvm::enumerate(slots)) {
-      enterSlot(i);
-      here.column = slot.column;
-      visit(here, i, slot, carried);
-      enterSlot(i);
+  if (!rowVectors.empty()) {
+    for (auto [i, rowVector] : llvm::enumerate(rowVectors)) {
+      enterRowVector(i);
+      here.column = rowVector.column;
+      visit(here, i, rowVector, carried);
+      enterRowVector(i);
     }
     return;
   }
   int64_t count = llvm::divideCeil(domain.columns(), schedule.lanes);
-  int64_t turns = llvm::divideCeil(count, schedule.groupThreads);
-  sumLoop(turns, combiners, carried, [&](Value turn, ValueRange sums) {
-    newPosition();
-    SmallVector<Value> next(sums);
-    Value number =
-        arith::TruncIOp::create(builder, loc, builder.getI32Type(), turn);
-    Value first =
-        arith::MulIOp::create(builder, loc, number, i32(schedule.groupThreads));
-    Slot slot =
-        slotAt(arith::AddIOp::create(builder, loc, first, threadOfGroup),
-               count % schedule.groupThreads != 0);
-    here.column = slot.column;
-    visit(here, 0, slot, next);
-    newPosition();
-    return next;
-  });
+  int64_t iterations = llvm::divideCeil(count, schedule.groupThreads);
+  sumLoop(iterations, combiners, carried,
+          [&](Value iteration, ValueRange sums) {
+            newPosition();
+            SmallVector<Value> next(sums);
+            Value number = arith::TruncIOp::create(
+                builder, loc, builder.getI32Type(), iteration);
+            Value first = arith::MulIOp::create(builder, loc, number,
+                                                i32(schedule.groupThreads));
+            RowVector rowVector = rowVectorAt(
+                arith::AddIOp::create(builder, loc, first, threadOfGroup),
+                count % schedule.groupThreads != 0);
+            here.column = rowVector.column;
+            visit(here, 0, rowVector, next);
+            newPosition();
+            return next;
+          });
 }
 
 void GpuEmitter::storeIf(Value condition, const Stores &stores,
@@ -198,22 +200,23 @@ void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
     return combine(builder, loc, info, total, choose(exists, value, none));
   };
   eachVector(at, combiners, totals,
-             [&](const Position &here, unsigned number, const Slot &slot,
-                 MutableArrayRef<Value> next) {
+             [&](const Position &here, unsigned number,
+                 const RowVector &rowVector, MutableArrayRef<Value> next) {
                for (auto [s, sum] : llvm::enumerate(ofRow))
-                 next[s] = added(sum.combiner, next[s],
-                                 evaluate({sum.node, 0}, here), slot.exists);
+                 next[s] =
+                     added(sum.combiner, next[s], evaluate({sum.node, 0}, here),
+                           rowVector.exists);
                for (unsigned node : columnAdds) {
                  Value &total = rowSums[node][number];
                  total = added(findCombiner(domain.nodes[node].op), total,
                                evaluate({node, 0}, here), rowExists);
                }
-               storeIf(both(slot.exists, rowExists), makeOutputs(stores, here),
-                       here);
+               storeIf(both(rowVector.exists, rowExists),
+                       makeOutputs(stores, here), here);
              });
   for (auto [sum, total] : llvm::zip(ofRow, totals))
     sum.value = reduceLanes(builder, loc, sum.combiner, total);
-  overGroup(ofRow);
+  reduceWithinGroup(ofRow);
   for (const RowSum &sum : ofRow)
     rowScalars[{sum.node, 0}] = sum.value;
 }
@@ -222,9 +225,9 @@ void GpuEmitter::emitPhase(unsigned phase, const Position &at) {
 void GpuEmitter::emitRow(const Position &at) {
   rowScalars.clear();
   newPosition();
-  for (auto &slot : held) {
-    slot.first.clear();
-    slot.second.clear();
+  for (auto &rowVector : held) {
+    rowVector.first.clear();
+    rowVector.second.clear();
   }
   loadRowScalars(at);
   for (unsigned phase = 0; phase < phases; ++phase) {
@@ -265,7 +268,7 @@ void GpuEmitter::emitRows() {
     rowExists = isLess(row, i32(rows));
     row = choose(rowExists, row, i32(0));
   }
-  makeSlots(Value());
+  makeRowVectors(Value());
   Position at;
   at.row = delinearize(toIndex(row), 0, domain.columnBegin);
   emitRow(at);
@@ -273,13 +276,13 @@ void GpuEmitter::emitRows() {
 
 /// One block for each outer position, or for a strip of its columns: its groups
 /// take the rows in turn and combine their sums at the end.
-void GpuEmitter::emitDown() {
+void GpuEmitter::emitColumnReduction() {
   Value outer = block, strip;
   if (schedule.strips > 1) {
     outer = arith::DivUIOp::create(builder, loc, block, i32(schedule.strips));
     strip = arith::RemUIOp::create(builder, loc, block, i32(schedule.strips));
   }
-  makeSlots(strip);
+  makeRowVectors(strip);
   SmallVector<Value> outerIndex =
       delinearize(toIndex(outer), 0, domain.rowBegin);
 
@@ -303,11 +306,11 @@ void GpuEmitter::emitDown() {
         sum = *next++;
   };
   int64_t rows = domain.rows();
-  const int64_t turns = llvm::divideCeil(rows, schedule.groups);
-  sumLoop(turns, combiners, totals, [&](Value number, ValueRange sums) {
+  const int64_t iterations = llvm::divideCeil(rows, schedule.groups);
+  sumLoop(iterations, combiners, totals, [&](Value number, ValueRange sums) {
     spread(sums);
-    turn = number;
-    Value row = scaled(turn, schedule.groups);
+    iteration = number;
+    Value row = scaled(iteration, schedule.groups);
     if (schedule.groups > 1)
       row = add(row, toIndex(group));
     if (rows % schedule.groups != 0) {
@@ -324,21 +327,21 @@ void GpuEmitter::emitDown() {
     return next;
   });
   spread(totals);
-  turn = rowExists = Value();
+  iteration = rowExists = Value();
   for (auto &[node, sums] : rowSums)
     for (Value &sum : sums)
-      sum = overGroups(findCombiner(domain.nodes[node].op), sum);
+      sum = reduceAcrossGroups(findCombiner(domain.nodes[node].op), sum);
 
   Position at;
   at.row = outerIndex;
   // The remaining ops do not depend on the row, so any row index will do.
   at.row.append(domain.columnBegin - domain.rowBegin, i64(0));
   onlyIf(schedule.groups > 1 ? isZero(group) : Value(),
-         [&] { finishDown(at); });
+         [&] { finishColumnReduction(at); });
 }
 
 /// Computes and stores the values that depend on the sums down the rows.
-void GpuEmitter::finishDown(const Position &at) {
+void GpuEmitter::finishColumnReduction(const Position &at) {
   rowScalars.clear();
   accesses.beginWalk();
   newPosition();
@@ -353,11 +356,11 @@ void GpuEmitter::finishDown(const Position &at) {
   }
   storeOfGroup(numbers, at);
   rowScalars.clear();
-  for (auto [number, slot] : llvm::enumerate(slots)) {
+  for (auto [number, rowVector] : llvm::enumerate(rowVectors)) {
     newPosition();
     Position here = at;
     here.lanes = schedule.lanes;
-    here.column = slot.column;
+    here.column = rowVector.column;
     SmallVector<unsigned> nodes;
     for (auto [i, node] : llvm::enumerate(domain.nodes)) {
       bool isSum = node.level == KernelLevel::Full &&
@@ -369,7 +372,7 @@ void GpuEmitter::finishDown(const Position &at) {
       if (isSum || node.level == KernelLevel::Column)
         nodes.push_back(i);
     }
-    storeIf(slot.exists, makeOutputs(nodes, here), here);
+    storeIf(rowVector.exists, makeOutputs(nodes, here), here);
   }
   newPosition();
 }

@@ -86,7 +86,7 @@ Value GpuEmitter::shuffle(Value value, unsigned distance) {
 /// Combines values of all threads of a group: by shuffles within a warp, then
 /// through shared memory, with a part for each sum and one barrier for all of
 /// them. All threads get the results.
-void GpuEmitter::overGroup(MutableArrayRef<RowSum> sums) {
+void GpuEmitter::reduceWithinGroup(MutableArrayRef<RowSum> sums) {
   auto overLanes = [&](RowSum &sum, unsigned lanes) {
     for (unsigned distance = lanes / 2; distance > 0; distance /= 2)
       sum.value = combine(builder, loc, sum.combiner, sum.value,
@@ -102,14 +102,15 @@ void GpuEmitter::overGroup(MutableArrayRef<RowSum> sums) {
   // values that a slow one still reads: the barrier of one separates two uses
   // of the other.
   Value first = i64(0);
-  if (turn)
-    first = scaled(arith::AndIOp::create(builder, loc, turn, i64(1)), warps);
+  if (iteration)
+    first =
+        scaled(arith::AndIOp::create(builder, loc, iteration, i64(1)), warps);
   Value lane = arith::RemUIOp::create(builder, loc, thread, i32(kWarp));
   Value warp = arith::DivUIOp::create(builder, loc, thread, i32(kWarp));
   SmallVector<Value> memories;
   for (RowSum &sum : sums)
     memories.push_back(sharedMemory("row" + std::to_string(sum.node),
-                                    int64_t(turn ? 2 : 1) * warps *
+                                    int64_t(iteration ? 2 : 1) * warps *
                                         storageBytes(sum.value.getType())));
   auto placeOf = [&](RowSum &sum, Value memory, Value number) {
     return elementAt(memory, sum.value.getType(), add(first, toIndex(number)));
@@ -132,7 +133,7 @@ void GpuEmitter::overGroup(MutableArrayRef<RowSum> sums) {
 
 /// Combines the values of the threads with the same index in their groups; the
 /// threads of the first group get the result.
-Value GpuEmitter::overGroups(const CombinerInfo &info, Value value) {
+Value GpuEmitter::reduceAcrossGroups(const CombinerInfo &info, Value value) {
   if (schedule.groups == 1)
     return value;
   Type type = value.getType();

@@ -35,11 +35,12 @@ public:
 
   Accumulation of(Value loss) {
     LossTerms terms = findLossTerms(loss, sources, batchSize);
-    if (terms.ofData.size() == 1) {
-      LossTerm term = terms.ofData.front();
+    if (terms.dataTerms.size() == 1) {
+      LossTerm term = terms.dataTerms.front();
       if (std::optional<LossRatio> ratio = findLossRatio(term.value, sources))
         return ofRatio(*ratio);
-      if (growthOf(term, batchSize, sources) == LossGrowth::Weighted)
+      if (batchReductionOf(term, batchSize, sources) ==
+          BatchReduction::Weighted)
         return weighByOp(term);
     }
     return ofSumsAndMeans(terms);
@@ -50,27 +51,30 @@ private:
   Accumulation ofSumsAndMeans(LossTerms &terms) {
     SmallVector<Value> sums, others;
     Operation *joined = nullptr;
-    for (LossTerm &term : terms.ofData) {
-      LossGrowth growth = findLossRatio(term.value, sources)
-                              ? LossGrowth::Other
-                              : growthOf(term, batchSize, sources);
-      Operation *inner = growth == LossGrowth::Other
-                             ? nullptr
-                             : findJoinedSamples(term, batchSize, sources);
+    for (LossTerm &term : terms.dataTerms) {
+      BatchReduction reduction =
+          findLossRatio(term.value, sources)
+              ? BatchReduction::Other
+              : batchReductionOf(term, batchSize, sources);
+      Operation *inner =
+          reduction == BatchReduction::Other
+              ? nullptr
+              : findCrossSampleReduction(term, batchSize, sources);
       joined = joined ? joined : inner;
       // An op that is linear in a mean over samples is such a mean as well.
-      auto mean = dyn_cast_or_null<train::BatchLossOpInterface>(inner);
-      if (growth == LossGrowth::Sum && mean && !mean.isSumReduction())
-        growth = LossGrowth::Mean;
-      if (growth == LossGrowth::Sum)
+      auto mean = dyn_cast_or_null<train::LossReductionOpInterface>(inner);
+      if (reduction == BatchReduction::Sum && mean && !mean.isSumReduction())
+        reduction = BatchReduction::Mean;
+      if (reduction == BatchReduction::Sum)
         sums.push_back(term.value);
-      else if (growth != LossGrowth::Mean)
+      else if (reduction != BatchReduction::Mean)
         others.push_back(term.value);
     }
-    const bool areAllSums = !sums.empty() && sums.size() == terms.ofData.size();
+    const bool areAllSums =
+        !sums.empty() && sums.size() == terms.dataTerms.size();
     if (!others.empty())
       noteAveraged(others.front(),
-                   terms.ofData.size() == 1
+                   terms.dataTerms.size() == 1
                        ? "is neither a sum nor a mean over the batch"
                        : "has a term that is neither a sum nor a mean of a "
                          "fixed number of terms");
@@ -83,15 +87,15 @@ private:
       return {double(count)};
     }
     noteFactor(terms);
-    if (!terms.ofWeights.empty())
-      noteRepeated(terms.ofWeights.front());
+    if (!terms.weightTerms.empty())
+      noteRepeated(terms.weightTerms.front());
     return {1.0, /*isMean=*/false};
   }
 
   /// A mean over counted labels or with class weights is weighted by the op's
   /// divisor.
   Accumulation weighByOp(const LossTerm &term) {
-    auto op = term.value.getDefiningOp<train::BatchLossOpInterface>();
+    auto op = term.value.getDefiningOp<train::LossReductionOpInterface>();
     Accumulation result{double(count)};
     result.divisor = op.buildDivisor(builder);
     result.terms *= double(op.countTerms());
@@ -107,7 +111,7 @@ private:
       result.divisor = train::reshapeTo(builder, loc, ratio.op.getRhs(), {});
       result.terms *= double(ratio.terms);
       result.hasGradientOfSum =
-          skipDenominator(ratio, seed, result.divisor, sources);
+          startBackwardAtNumerator(ratio, seed, result.divisor, sources);
       return result;
     }
     addNote(
@@ -138,7 +142,7 @@ private:
   /// A mean and a scaled sum cannot be distinguished by their factors alone, so
   /// a note tells which was assumed.
   void noteDivided(const LossTerms &terms) {
-    for (const LossTerm &term : terms.ofData)
+    for (const LossTerm &term : terms.dataTerms)
       if (term.isDivided)
         return addNote(module,
                        "the loss is a sum over the batch, at '" +
@@ -149,7 +153,7 @@ private:
   }
 
   void noteFactor(const LossTerms &terms) {
-    for (const LossTerm &term : terms.ofData)
+    for (const LossTerm &term : terms.dataTerms)
       if (term.factor != 1)
         return addNote(
             module,

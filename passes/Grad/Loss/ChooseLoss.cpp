@@ -134,8 +134,8 @@ Value mpc::findPrediction(Value output, const LossChoice &choice) {
 
 /// Checks that the loss can be applied to the chosen output, and describes the
 /// choice.
-static LogicalResult putIntoWords(func::FuncOp predict, bool isAsked,
-                                  LossChoice &choice) {
+static LogicalResult describeChoice(func::FuncOp predict, bool isAsked,
+                                    LossChoice &choice) {
   StringRef output = resultName(predict, choice.output);
   Value value = getReturn(predict).getOperand(choice.output);
   RankedTensorType type = typeOf(value);
@@ -198,7 +198,7 @@ static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
                               : lossName(choice.kind));
   }
   if (typeOf(getReturn(predict).getOperand(choice.output)).getRank() < 2)
-    return success(); // putIntoWords reports the error.
+    return success(); // describeChoice reports the error.
   FailureOr<ClassAxis> found = findClassAxis(predict, choice.output, asked);
   if (failed(found))
     return failure();
@@ -318,7 +318,7 @@ FailureOr<LossChoice> mpc::chooseLoss(func::FuncOp predict, StringRef option,
   if (failed(chosen) || failed(chooseAxis(predict, labelAxis, choice)))
     return failure();
   explainAxis(isAsked, labelAxis != 0, choice);
-  if (failed(putIntoWords(predict, isAsked, choice)))
+  if (failed(describeChoice(predict, isAsked, choice)))
     return failure();
   return choice;
 }

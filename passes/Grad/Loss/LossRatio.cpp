@@ -18,7 +18,7 @@ static Value operandBesideNumber(Operation *op, const Sources &sources) {
     return nullptr;
   for (OpOperand &operand : op->getOpOperands()) {
     bool othersAreFixed = llvm::all_of(op->getOpOperands(), [&](OpOperand &o) {
-      return &o == &operand || sources.isFixed(o.get());
+      return &o == &operand || sources.isConstantLike(o.get());
     });
     if (affine.isAffineIn(operand.getOperandNumber()) && othersAreFixed)
       return operand.get();
@@ -106,7 +106,7 @@ static bool scalesGradient(Operation *op, Value grad, const Sources &sources) {
   return affine && llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
            return operand.get() == grad
                       ? affine.isLinearIn(operand.getOperandNumber())
-                      : sources.isFixed(operand.get());
+                      : sources.isConstantLike(operand.get());
          });
 }
 
@@ -138,8 +138,9 @@ static SmallVector<Operation *> findQuotient(Value seed, train::DivOp forward,
   return {};
 }
 
-bool mpc::skipDenominator(const LossRatio &ratio, train::ConstantOp seed,
-                          Value divisor, const Sources &sources) {
+bool mpc::startBackwardAtNumerator(const LossRatio &ratio,
+                                   train::ConstantOp seed, Value divisor,
+                                   const Sources &sources) {
   SmallVector<Operation *> path = findQuotient(seed, ratio.op, sources);
   if (path.empty())
     return false;

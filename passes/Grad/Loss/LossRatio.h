@@ -33,8 +33,8 @@ std::optional<LossRatio> findLossRatio(mlir::Value term,
 /// but also works where that is 0; gradients of other terms of the loss are
 /// multiplied. Returns false and changes nothing if the backward pass has
 /// another form.
-bool skipDenominator(const LossRatio &ratio, train::ConstantOp seed,
-                     mlir::Value divisor, const Sources &sources);
+bool startBackwardAtNumerator(const LossRatio &ratio, train::ConstantOp seed,
+                              mlir::Value divisor, const Sources &sources);
 
 } // namespace mpc
 

@@ -10,11 +10,12 @@
 using namespace mlir;
 using namespace mpc;
 
-void mpc::partLabels(func::FuncOp func, Value prediction, Value target) {
+void mpc::splitLabelsBySample(func::FuncOp func, Value prediction,
+                              Value target) {
   auto labels = dyn_cast<BlockArgument>(skipIdentities(target));
   if (!labels || func.getArgAttr(labels.getArgNumber(), kBatchDimAttr))
     return;
-  SmallVector<int64_t> shape = joinedDims(func, prediction);
+  SmallVector<int64_t> shape = mergedDims(func, prediction);
   auto type = cast<RankedTensorType>(labels.getType());
   if (shape.empty() || type.getRank() != 1 ||
       shape.front() == type.getDimSize(0) ||
@@ -133,7 +134,7 @@ static bool startsWithSamples(func::FuncOp func, ArrayRef<int64_t> shape) {
   });
 }
 
-SmallVector<int64_t> mpc::joinedDims(func::FuncOp func, Value value) {
+SmallVector<int64_t> mpc::mergedDims(func::FuncOp func, Value value) {
   if (typeOf(value).getRank() == 0)
     return {};
   int64_t rows = typeOf(value).getDimSize(0);
@@ -157,7 +158,7 @@ SmallVector<int64_t> mpc::joinedDims(func::FuncOp func, Value value) {
 // Texts
 //===----------------------------------------------------------------------===//
 
-bool mpc::labelsTokens(func::FuncOp predict, Value target) {
+bool mpc::hasLabelPerToken(func::FuncOp predict, Value target) {
   // Labels may have been shifted, sliced or flattened.
   while (Operation *op = target.getDefiningOp()) {
     if (op->getNumOperands() == 0)

@@ -35,13 +35,13 @@ mlir::Value joinDimsBefore(mlir::OpBuilder &builder, mlir::Location loc,
 /// The leading dimensions, samples first, that a reshape collapsed into
 /// dimension 0 of `value`: language models combine batch and positions. Empty
 /// if there is no such reshape, or if later ops mix rows.
-llvm::SmallVector<int64_t> joinedDims(mlir::func::FuncOp func,
+llvm::SmallVector<int64_t> mergedDims(mlir::func::FuncOp func,
                                       mlir::Value value);
 
 /// If a model's own step takes the labels as one list although each sample has
 /// several, changes the input to have the labels of each sample in a row.
-void partLabels(mlir::func::FuncOp func, mlir::Value prediction,
-                mlir::Value target);
+void splitLabelsBySample(mlir::func::FuncOp func, mlir::Value prediction,
+                         mlir::Value target);
 
 /// "i64[4,8]".
 std::string shapeText(mlir::RankedTensorType type);
@@ -49,7 +49,7 @@ std::string shapeText(mlir::RankedTensorType type);
 /// True if there is one label for each token of a text, that is, for each
 /// element of an integer input of rank 2 or more that `predict` uses as indices
 /// into a table. `target` is the target of the loss.
-bool labelsTokens(mlir::func::FuncOp predict, mlir::Value target);
+bool hasLabelPerToken(mlir::func::FuncOp predict, mlir::Value target);
 
 } // namespace mpc
 

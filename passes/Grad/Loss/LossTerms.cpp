@@ -59,9 +59,8 @@ static bool isStack(Value value, SmallVectorImpl<Value> &parts) {
 }
 
 /// Splits `term` if it sums or averages stacked values.
-static bool takeStackApart(const LossTerm &term,
-                           SmallVectorImpl<LossTerm> &parts) {
-  auto op = term.value.getDefiningOp<train::BatchLossOpInterface>();
+static bool splitStack(const LossTerm &term, SmallVectorImpl<LossTerm> &parts) {
+  auto op = term.value.getDefiningOp<train::LossReductionOpInterface>();
   if (!op || !isa<train::ReductionOpInterface>(op.getOperation()))
     return false;
   SmallVector<Value> stacked;
@@ -76,35 +75,36 @@ static bool takeStackApart(const LossTerm &term,
 
 /// Splits `term` if its op adds several terms, or multiplies a term by a value
 /// that does not depend on data.
-static bool takeApart(const LossTerm &term, const Sources &sources,
+static bool splitTerm(const LossTerm &term, const Sources &sources,
                       int64_t batchSize, SmallVectorImpl<LossTerm> &parts,
-                      SmallVectorImpl<Value> &ofWeights) {
+                      SmallVectorImpl<Value> &weightTerms) {
   Operation *op = term.value.getDefiningOp();
   auto affine = dyn_cast_or_null<train::AffineOpInterface>(op);
   if (!affine)
     return false;
-  SmallVector<unsigned> ofData;
+  SmallVector<unsigned> dataTerms;
   SmallVector<Value> others;
   for (OpOperand &operand : op->getOpOperands()) {
     if (sources.hasData(operand.get()))
-      ofData.push_back(operand.getOperandNumber());
+      dataTerms.push_back(operand.getOperandNumber());
     else
       others.push_back(operand.get());
   }
-  if (!llvm::all_of(ofData, [&](unsigned i) { return affine.isAffineIn(i); }))
+  if (!llvm::all_of(dataTerms,
+                    [&](unsigned i) { return affine.isAffineIn(i); }))
     return false;
   bool isProduct =
-      llvm::any_of(ofData, [&](unsigned i) { return affine.isLinearIn(i); });
-  if (isProduct && ofData.size() > 1)
+      llvm::any_of(dataTerms, [&](unsigned i) { return affine.isLinearIn(i); });
+  if (isProduct && dataTerms.size() > 1)
     return false;
-  for (unsigned i : ofData) {
+  for (unsigned i : dataTerms) {
     double factor = isProduct ? factorOf(affine, i) : 1;
     parts.push_back(
         {skipIdentities(op->getOperand(i)), term.factor * factor,
          term.isDivided || (factor != 1 && dividesByBatch(factor, batchSize))});
   }
   if (!isProduct)
-    llvm::copy_if(others, std::back_inserter(ofWeights),
+    llvm::copy_if(others, std::back_inserter(weightTerms),
                   [&](Value value) { return sources.hasParameters(value); });
   return true;
 }
@@ -121,11 +121,11 @@ LossTerms mpc::findLossTerms(Value loss, const Sources &sources,
     if (!seen.insert(next.value).second)
       continue;
     SmallVector<LossTerm> parts;
-    if (takeStackApart(next, parts) ||
-        takeApart(next, sources, batchSize, parts, terms.ofWeights))
+    if (splitStack(next, parts) ||
+        splitTerm(next, sources, batchSize, parts, terms.weightTerms))
       llvm::append_range(work, llvm::reverse(parts));
     else
-      terms.ofData.push_back(next);
+      terms.dataTerms.push_back(next);
   }
   return terms;
 }
@@ -153,11 +153,12 @@ static bool reducesSamples(Operation *op, int64_t batchSize) {
 /// The op behind `term` that sums or averages the samples: the innermost
 /// reduction that reduces them, else the outermost reduction. Factors on the
 /// way are added to `term`.
-static train::BatchLossOpInterface
+static train::LossReductionOpInterface
 findBatchOp(LossTerm &term, int64_t batchSize, const Sources &sources) {
-  train::BatchLossOpInterface found;
+  train::LossReductionOpInterface found;
   LossTerm next = term;
-  while (auto op = next.value.getDefiningOp<train::BatchLossOpInterface>()) {
+  while (auto op =
+             next.value.getDefiningOp<train::LossReductionOpInterface>()) {
     if (!found || reducesSamples(op, batchSize)) {
       found = op;
       term = next;
@@ -166,27 +167,28 @@ findBatchOp(LossTerm &term, int64_t batchSize, const Sources &sources) {
       break;
     next.value = skipIdentities(op->getOperand(0));
     SmallVector<LossTerm> parts;
-    SmallVector<Value> ofWeights;
-    while (takeApart(next, sources, batchSize, parts, ofWeights) &&
-           parts.size() == 1 && ofWeights.empty())
+    SmallVector<Value> weightTerms;
+    while (splitTerm(next, sources, batchSize, parts, weightTerms) &&
+           parts.size() == 1 && weightTerms.empty())
       next = parts.pop_back_val();
   }
   return found;
 }
 
-LossGrowth mpc::growthOf(LossTerm &term, int64_t batchSize,
-                         const Sources &sources) {
-  train::BatchLossOpInterface op = findBatchOp(term, batchSize, sources);
+BatchReduction mpc::batchReductionOf(LossTerm &term, int64_t batchSize,
+                                     const Sources &sources) {
+  train::LossReductionOpInterface op = findBatchOp(term, batchSize, sources);
   if (!op)
-    return LossGrowth::Other;
+    return BatchReduction::Other;
   if (op.isWeighted())
-    return LossGrowth::Weighted;
-  return !op.isSumReduction() || term.isDivided ? LossGrowth::Mean
-                                                : LossGrowth::Sum;
+    return BatchReduction::Weighted;
+  return !op.isSumReduction() || term.isDivided ? BatchReduction::Mean
+                                                : BatchReduction::Sum;
 }
 
-Operation *mpc::findJoinedSamples(const LossTerm &term, int64_t batchSize,
-                                  const Sources &sources) {
+Operation *mpc::findCrossSampleReduction(const LossTerm &term,
+                                         int64_t batchSize,
+                                         const Sources &sources) {
   Operation *found = nullptr, *batchOp = term.value.getDefiningOp();
   walkOperands(term.value, [&](Value value) {
     Operation *op = value.getDefiningOp();

@@ -19,9 +19,9 @@ struct LossTerm {
 };
 
 struct LossTerms {
-  llvm::SmallVector<LossTerm> ofData;
+  llvm::SmallVector<LossTerm> dataTerms;
   /// Terms that depend on weights but not on data, such as weight decay.
-  llvm::SmallVector<mlir::Value> ofWeights;
+  llvm::SmallVector<mlir::Value> weightTerms;
 };
 
 /// Finds the terms of `loss`. Looks through sums, stacked terms that are added
@@ -31,22 +31,24 @@ LossTerms findLossTerms(mlir::Value loss, const Sources &sources,
                         int64_t batchSize);
 
 /// How the loss of a batch is computed from the losses of its micro-batches.
-enum class LossGrowth {
+enum class BatchReduction {
   Mean,     ///< As their mean.
   Sum,      ///< As their sum.
   Weighted, ///< As a mean with weights that the loss op provides.
   Other     ///< Unknown.
 };
 
-/// How `term` grows. Sets `term` to the op that sums or averages the samples; a
-/// sum that is divided by the batch size counts as a mean.
-LossGrowth growthOf(LossTerm &term, int64_t batchSize, const Sources &sources);
+/// How `term` combines the samples. Sets `term` to the op that sums or averages
+/// the samples; a sum that is divided by the batch size counts as a mean.
+BatchReduction batchReductionOf(LossTerm &term, int64_t batchSize,
+                                const Sources &sources);
 
-/// An op that combines samples before the op of `term` (see growthOf) sums or
-/// averages them, so that the loss of a batch is not the sum or mean of losses
-/// of its samples; null if none is found. Considers reductions only.
-mlir::Operation *findJoinedSamples(const LossTerm &term, int64_t batchSize,
-                                   const Sources &sources);
+/// An op that combines samples before the op of `term` (see batchReductionOf)
+/// sums or averages them, so that the loss of a batch is not the sum or mean of
+/// losses of its samples; null if none is found. Considers reductions only.
+mlir::Operation *findCrossSampleReduction(const LossTerm &term,
+                                          int64_t batchSize,
+                                          const Sources &sources);
 
 } // namespace mpc
 

@@ -17,7 +17,7 @@ public:
   bool hasData(mlir::Value value) const { return find(value).data; }
   bool hasParameters(mlir::Value value) const { return find(value).parameters; }
   /// Whether the value depends on neither data nor weights.
-  bool isFixed(mlir::Value value) const {
+  bool isConstantLike(mlir::Value value) const {
     Found found = find(value);
     return !found.data && !found.parameters;
   }

@@ -105,13 +105,13 @@ static bool isNormalized(Value value) {
 /// Whether the parameter read as `value` is the scale or offset of a norm: as
 /// its operand or, for norms of groups of channels, in a product or sum after
 /// it.
-static bool isOfNorm(Value value) {
+static bool isNormParameter(Value value) {
   for (OpOperand &use : value.getUses()) {
     Operation *op = use.getOwner();
     bool isSecond = use.getOperandNumber() > 0;
     if (op->hasTrait<train::Normalizes>() && isSecond)
       return true;
-    if (train::isReshape(op) && isOfNorm(op->getResult(0)))
+    if (train::isReshape(op) && isNormParameter(op->getResult(0)))
       return true;
     if (isa<train::MulOp, train::AddOp>(op) && isSecond &&
         isNormalized(op->getOperand(0)))
@@ -120,11 +120,11 @@ static bool isOfNorm(Value value) {
   return false;
 }
 
-static bool isOfNorm(ModuleOp module, train::StateOp state) {
+static bool isNormParameter(ModuleOp module, train::StateOp state) {
   bool found = false;
   module.walk([&](train::ReadOp read) {
     if (read.getState() == state.getSymName())
-      found |= isOfNorm(read.getResult());
+      found |= isNormParameter(read.getResult());
   });
   return found;
 }
@@ -133,9 +133,9 @@ static bool isOfNorm(ModuleOp module, train::StateOp state) {
 static bool isSelected(ModuleOp module, StringRef what, train::StateOp state) {
   bool isVector = cast<RankedTensorType>(state.getType()).getRank() <= 1;
   if (what == "norms")
-    return isOfNorm(module, state);
+    return isNormParameter(module, state);
   if (what == "biases")
-    return isVector && !isOfNorm(module, state);
+    return isVector && !isNormParameter(module, state);
   return matchesUserRegex(what, state.getSymName());
 }
 

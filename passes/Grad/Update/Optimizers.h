@@ -53,7 +53,8 @@ protected:
 struct Optimizer {
   llvm::StringLiteral name;
   mlir::Value (*build)(Update &update); ///< Returns the new weights.
-  bool aligns; ///< Each parameter must begin a row (`normByParameter`).
+  bool needsRowAlignment;               ///< Each parameter must begin a row
+                                        ///< (`normByParameter`).
 };
 
 /// Returns null if there is no optimizer of that name.

@@ -36,9 +36,10 @@ static bool isElementwise(Operation *op) {
 }
 
 UpdateFormula::UpdateFormula(Value weight, train::WriteOp write,
-                             const llvm::DenseSet<Value> &known, bool hasNone)
+                             const llvm::DenseSet<Value> &known,
+                             bool hasNoKnownGradient)
     : write(write), weight(weight), known(&known),
-      type(typeOf(write.getValue())), hasNone(hasNone) {
+      type(typeOf(write.getValue())), hasNoKnownGradient(hasNoKnownGradient) {
   visit(write.getValue());
   for (unsigned i = 0; i < states.size();
        ++i) { // Visiting their writes may find more.
@@ -78,7 +79,7 @@ std::optional<UpdateFormula::Role> UpdateFormula::leafRole(Value value) {
     return std::nullopt;
   bool isComputed = op && !isa<train::ReadOp, train::ConstantOp>(op);
   packable &= own == type && isComputed;
-  bool isGradient = hasNone && own == type && (!op || isComputed);
+  bool isGradient = hasNoKnownGradient && own == type && (!op || isComputed);
   (isGradient ? gradients : others).push_back(value);
   return isGradient ? Role::Gradient : Role::Other;
 }

@@ -23,10 +23,11 @@ class UpdateFormula {
 public:
   /// The formula by which `write` updates the weight `weight` (null if the
   /// function does not read it). `known` are the known gradients of weights. If
-  /// this weight has none among them (`hasNone`), values that are not computed
-  /// elementwise are taken as its gradients.
+  /// this weight has none among them (`hasNoKnownGradient`), values that are
+  /// not computed elementwise are taken as its gradients.
   UpdateFormula(mlir::Value weight, train::WriteOp write,
-                const llvm::DenseSet<mlir::Value> &known, bool hasNone);
+                const llvm::DenseSet<mlir::Value> &known,
+                bool hasNoKnownGradient);
 
   /// Whether the whole formula is elementwise.
   bool isPackable() const { return packable; }
@@ -64,7 +65,7 @@ private:
   /// In the order of visits, operands before ops.
   llvm::MapVector<mlir::Value, Role> roles;
   llvm::DenseMap<mlir::Value, unsigned> ids;
-  bool hasNone;
+  bool hasNoKnownGradient;
   bool packable = true;
   std::string text;
 };

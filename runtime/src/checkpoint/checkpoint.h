@@ -72,7 +72,7 @@ mpc_status_t name_missing(Files& files, const std::string& folder,
 
 // The maximum size of files that are read into memory as a whole and parsed.
 inline constexpr uint64_t kMaxState = uint64_t{1} << 26;
-uint64_t most_bytes_of(const std::string& name);
+uint64_t max_bytes_of(const std::string& name);
 
 //===----------------------------------------------------------------------===//
 // *.safetensors
@@ -129,12 +129,12 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
                          StateFile* out_state);
 
 // Writes the control states to `states`, a copy of the state memory, and lists
-// in `missing` the pending states that an older checkpoint lacks. `out_misfit`
-// is that of load_checkpoint.
+// in `missing` the pending states that an older checkpoint lacks.
+// `out_mismatch` is that of load_checkpoint.
 mpc_status_t apply_state(const std::string& path, const StateFile& state,
                          const mpc_program_t& program, uint8_t* states,
                          std::vector<const StateTensor*>* missing,
-                         std::string* out_misfit);
+                         std::string* out_mismatch);
 
 // The state whose pending value `tensor` is; null if `tensor` is not a pending
 // state.
@@ -151,13 +151,13 @@ StoredIn stored_in(const StateTensor& tensor);
 
 mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& path);
 
-// With `out_misfit`, optimizer states need not fit: those that the program does
-// not have are dropped, those that the checkpoint does not have keep their
+// With `out_mismatch`, optimizer states need not fit: those that the program
+// does not have are dropped, those that the checkpoint does not have keep their
 // initial values, weights of another master type are rounded or widened, and
-// `*out_misfit` describes the first such misfit. Without it, a misfit is an
-// error.
+// `*out_mismatch` describes the first such mismatch. Without it, a mismatch is
+// an error.
 mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
-                             std::string* out_misfit = nullptr);
+                             std::string* out_mismatch = nullptr);
 
 // Checks that a checkpoint is complete and well formed, without its program: if
 // this passes, load_checkpoint can still find it incompatible but not damaged.
@@ -167,13 +167,13 @@ mpc_status_t verify_checkpoint(Files& files, const std::string& path,
                                uint64_t* out_bytes);
 
 // The same, but checks only the manifest and the sizes.
-mpc_status_t glance_at_checkpoint(Files& files, const std::string& path,
-                                  uint64_t* out_bytes);
+mpc_status_t check_manifest_and_sizes(Files& files, const std::string& path,
+                                      uint64_t* out_bytes);
 
 // "<path>.<kind>-<pid>-<host>-<random>": a unique name in the same folder as
 // `path`. `kind` is "tmp" (unfinished or to be removed) or "old" (complete,
 // moved aside for a moment).
-std::string name_beside(const std::string& path, const char* kind);
+std::string unique_sibling_name(const std::string& path, const char* kind);
 
 // Removes a checkpoint's files and its folder. If there are other files, they
 // and the folder are left alone. A link is not followed (-ENOTDIR). Returns the
@@ -185,7 +185,7 @@ bool is_checkpoint_folder(Files& files, const std::string& path);
 
 mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
                          std::string* out_path, std::string* out_warning,
-                         std::string* out_misfit = nullptr);
+                         std::string* out_mismatch = nullptr);
 mpc_status_t prune(Files& files, const std::string& folder, size_t keep);
 
 // Removes the remains of interrupted saves and removals from a folder. A folder

@@ -181,7 +181,7 @@ void remove_leftover(Files& files, const std::string& path,
 mpc_status_t discard(Files& files, const std::string& path) {
   // Keep folders that contain other files.
   if (!is_checkpoint_folder(files, path)) return nullptr;
-  std::string aside = name_beside(path, "tmp");
+  std::string aside = unique_sibling_name(path, "tmp");
   int result = files.rename(path.c_str(), aside.c_str(), 0);
   if (result == 0) result = remove_checkpoint(files, aside);
   return result < 0 && result != -ENOENT ? io_error("remove", path, result)
@@ -190,7 +190,7 @@ mpc_status_t discard(Files& files, const std::string& path) {
 
 }  // namespace
 
-std::string name_beside(const std::string& path, const char* kind) {
+std::string unique_sibling_name(const std::string& path, const char* kind) {
   return path + '.' + kind + '-' + std::to_string(::getpid()) + '-' +
          host_mark() + '-' + hex_of(random_number());
 }
@@ -218,7 +218,7 @@ bool is_checkpoint_folder(Files& files, const std::string& path) {
 
 mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
                          std::string* out_path, std::string* out_warning,
-                         std::string* out_misfit) {
+                         std::string* out_mismatch) {
   std::vector<Candidate> candidates;
   int result = list_candidates(*session->files, folder, &candidates);
   if (result == -ENOENT) return nullptr;
@@ -227,7 +227,7 @@ mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
   for (const Candidate& candidate : candidates) {
     if (candidate.kind == Kind::kTemporary) continue;
     std::string path = folder + '/' + candidate.name;
-    mpc_status_t status = load_checkpoint(session, path, out_misfit);
+    mpc_status_t status = load_checkpoint(session, path, out_mismatch);
     if (!status) {
       *out_path = std::move(path);
       *out_warning = std::move(warning);

@@ -17,7 +17,7 @@ mpc_status_t read_recorded(Files& files, const std::string& folder,
   std::string path = folder + '/' + record.name;
   Memory data;
   mpc_status_t status =
-      read_file(files, path, most_bytes_of(record.name), &data);
+      read_file(files, path, max_bytes_of(record.name), &data);
   if (status) return name_missing(files, folder, record.name, status);
   MPC_RETURN_IF_ERROR(check_size(path, data.size(), record));
   MPC_RETURN_IF_ERROR(
@@ -38,15 +38,17 @@ bool is_adams(const StateTensor& tensor) {
 }
 
 // Copies the tensors of one file to their places in the states. File and
-// program must have the same tensors, unless misfits are allowed.
+// program must have the same tensors, unless mismatches are allowed.
 class TensorFile {
  public:
   TensorFile(std::string path, const Memory& file,
              const std::vector<StoredTensor>& stored)
       : path_(std::move(path)), file_(file), stored_(stored) {}
 
-  void allow_misfits(std::string* out_misfit) { misfit_ = out_misfit; }
-  void allow_other_masters(std::string* out_misfit) { masters_ = out_misfit; }
+  void allow_mismatches(std::string* out_mismatch) { mismatch_ = out_mismatch; }
+  void allow_other_masters(std::string* out_mismatch) {
+    masters_ = out_mismatch;
+  }
   bool moments_begin_anew() const { return moments_begin_anew_; }
 
   mpc_status_t apply(const mpc_program_t& program, StoredIn kind,
@@ -62,7 +64,7 @@ class TensorFile {
         missing->push_back(&tensor);
       } else if (lacks) {
         moments_begin_anew_ |= is_adams(tensor);
-        MPC_RETURN_IF_ERROR(misfit("it lacks '" + tensor.name + "'"));
+        MPC_RETURN_IF_ERROR(mismatch("it lacks '" + tensor.name + "'"));
       } else {
         MPC_RETURN_IF_ERROR(copy(program, tensor, stored_[next_++], states));
       }
@@ -77,7 +79,7 @@ class TensorFile {
     for (; next_ < stored_.size(); ++next_) {
       if (tensor && stored_[next_].name >= tensor->name) break;
       MPC_RETURN_IF_ERROR(
-          misfit("the program has no '" + stored_[next_].name + "'"));
+          mismatch("the program has no '" + stored_[next_].name + "'"));
     }
     return nullptr;
   }
@@ -106,10 +108,11 @@ class TensorFile {
                            what.c_str());
   }
 
-  // Returns an error, or records the misfit and returns null if it is allowed.
-  mpc_status_t misfit(const std::string& what) {
-    if (!misfit_) return incompatible(what);
-    if (misfit_->empty()) *misfit_ = what;
+  // Returns an error, or records the mismatch and returns null if it is
+  // allowed.
+  mpc_status_t mismatch(const std::string& what) {
+    if (!mismatch_) return incompatible(what);
+    if (mismatch_->empty()) *mismatch_ = what;
     return nullptr;
   }
 
@@ -117,7 +120,7 @@ class TensorFile {
   const Memory& file_;
   const std::vector<StoredTensor>& stored_;
   size_t next_ = 0;
-  std::string* misfit_ = nullptr;
+  std::string* mismatch_ = nullptr;
   std::string* masters_ = nullptr;
   bool moments_begin_anew_ = false;
 };
@@ -141,7 +144,7 @@ mpc_status_t read_checkpoint(Files& files, const std::string& path,
 }  // namespace
 
 mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
-                             std::string* out_misfit) {
+                             std::string* out_mismatch) {
   const mpc_program_t& program = *session->program;
   MPC_RETURN_IF_ERROR(check_alive(*session));
   CheckpointFiles contents;
@@ -167,22 +170,23 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
   Memory states;
   MPC_RETURN_IF_ERROR(make_initial_states(program, 0, &states));
   std::vector<const StateTensor*> missing;
-  if (out_misfit) out_misfit->clear();
-  clear_rests(program, states.data());
+  if (out_mismatch) out_mismatch->clear();
+  clear_compensations(program, states.data());
   TensorFile weights(path + '/' + kModelFile, contents.model, model);
-  weights.allow_other_masters(out_misfit);
+  weights.allow_other_masters(out_mismatch);
   MPC_RETURN_IF_ERROR(
       weights.apply(program, StoredIn::kModel, states.data(), &missing));
   TensorFile kept(path + '/' + kOptimizerFile, contents.optimizer, optimizer);
-  kept.allow_misfits(out_misfit);
+  kept.allow_mismatches(out_mismatch);
   MPC_RETURN_IF_ERROR(
       kept.apply(program, StoredIn::kOptimizer, states.data(), &missing));
-  add_rests(program, optimizer, contents.optimizer.data(), states.data());
+  add_compensations(program, optimizer, contents.optimizer.data(),
+                    states.data());
   const StateTensor* counter =
       find_tensor(program, schema::StateRole::StepCount);
   if (kept.moments_begin_anew() && counter) state.control.erase(counter->name);
   MPC_RETURN_IF_ERROR(apply_state(path + '/' + kStateFile, state, program,
-                                  states.data(), &missing, out_misfit));
+                                  states.data(), &missing, out_mismatch));
   for (const StateTensor* tensor : missing)
     std::memcpy(states.data() + tensor->offset,
                 states.data() + pending_of(program, *tensor)->offset,
@@ -194,7 +198,7 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
   mpc_status_t queued = finish_steps(session);
   if (queued && mpc_status_code(queued) != MPC_NUMERIC) return queued;
   mpc_status_free(queued);
-  session->derived_old = true;
+  session->derived_stale = true;
   session->schedule_known = false;
   MPC_RETURN_IF_ERROR(note_loss(
       session, session->device->upload(schema::Space::State, 0, states.data(),

@@ -185,7 +185,7 @@ bool is_unsupported(int result) {
 // load_latest finds it.
 mpc_status_t replace_in_two_steps(FreshFolder& fresh, const std::string& path) {
   Files& files = fresh.files;
-  std::string aside = name_beside(path, "old");
+  std::string aside = unique_sibling_name(path, "old");
   int result = files.rename(path.c_str(), aside.c_str(), 0);
   if (result < 0) return io_error("replace", path, result);
   result = files.rename(fresh.path.c_str(), path.c_str(), 0);
@@ -240,7 +240,7 @@ mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& given) {
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   if (path.empty())
     return mpc_status_make(MPC_INVALID_ARGUMENT, "the path is empty");
-  FreshFolder fresh{*session->files, name_beside(path, "tmp")};
+  FreshFolder fresh{*session->files, unique_sibling_name(path, "tmp")};
   int result = fresh.files.make_folder(fresh.path.c_str());
   if (result < 0) return io_error("create", fresh.path, result);
   MPC_RETURN_IF_ERROR(note_loss(session, write_folder(*session, fresh.path)));

@@ -253,11 +253,12 @@ mpc_status_t parse_state(const std::string& path, const char* data, size_t size,
 mpc_status_t apply_state(const std::string& path, const StateFile& state,
                          const mpc_program_t& program, uint8_t* states,
                          std::vector<const StateTensor*>* missing,
-                         std::string* out_misfit) {
-  // Returns an error, or records the misfit and returns null if it is allowed.
-  auto misfit = [&](const std::string& what) -> mpc_status_t {
-    if (!out_misfit) return incompatible(path, what);
-    if (out_misfit->empty()) *out_misfit = what;
+                         std::string* out_mismatch) {
+  // Returns an error, or records the mismatch and returns null if it is
+  // allowed.
+  auto mismatch = [&](const std::string& what) -> mpc_status_t {
+    if (!out_mismatch) return incompatible(path, what);
+    if (out_mismatch->empty()) *out_mismatch = what;
     return nullptr;
   };
   if (state.progress.micro_step >= program.root->accumulate() &&
@@ -270,7 +271,7 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
       bool is_pending = pending_of(program, tensor) != nullptr;
       if (is_pending) missing->push_back(&tensor);
       if (is_pending || is_loss_scaling(tensor)) continue;
-      MPC_RETURN_IF_ERROR(misfit("it lacks '" + tensor.name + "'"));
+      MPC_RETURN_IF_ERROR(mismatch("it lacks '" + tensor.name + "'"));
       continue;
     }
     std::string wanted = type_text(tensor.dtype, tensor.shape, tensor.rank);
@@ -289,7 +290,7 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
         index >= 0 && stored_in(program.tensors[static_cast<size_t>(index)]) ==
                           StoredIn::kState;
     if (!known && !is_loss_scaling(name))
-      MPC_RETURN_IF_ERROR(misfit("the program has no '" + name + "'"));
+      MPC_RETURN_IF_ERROR(mismatch("the program has no '" + name + "'"));
   }
   return nullptr;
 }

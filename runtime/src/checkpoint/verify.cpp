@@ -11,7 +11,7 @@
 
 namespace mpc::runtime {
 
-uint64_t most_bytes_of(const std::string& name) {
+uint64_t max_bytes_of(const std::string& name) {
   return name == kStateFile ? kMaxState : UINT64_MAX;
 }
 
@@ -63,7 +63,7 @@ mpc_status_t open_recorded(Files& files, const std::string& folder,
   mpc_status_t status = file->open(files, path);
   if (status) return name_missing(files, folder, record.name, status);
   MPC_RETURN_IF_ERROR(check_size(path, file->size(), record));
-  uint64_t most = most_bytes_of(record.name);
+  uint64_t most = max_bytes_of(record.name);
   if (file->size() <= most) return nullptr;
   return mpc_status_make(
       MPC_DAMAGED, "'%s' has %s, more than the %s it may have", path.c_str(),
@@ -123,8 +123,8 @@ mpc_status_t check_state(Files& files, const std::string& folder,
 
 }  // namespace
 
-mpc_status_t glance_at_checkpoint(Files& files, const std::string& path,
-                                  uint64_t* out_bytes) {
+mpc_status_t check_manifest_and_sizes(Files& files, const std::string& path,
+                                      uint64_t* out_bytes) {
   *out_bytes = 0;
   std::vector<FileRecord> records;
   MPC_RETURN_IF_ERROR(read_manifest(files, path, &records));
@@ -138,7 +138,7 @@ mpc_status_t glance_at_checkpoint(Files& files, const std::string& path,
 
 mpc_status_t verify_checkpoint(Files& files, const std::string& path,
                                uint64_t* out_bytes) {
-  MPC_RETURN_IF_ERROR(glance_at_checkpoint(files, path, out_bytes));
+  MPC_RETURN_IF_ERROR(check_manifest_and_sizes(files, path, out_bytes));
   std::vector<FileRecord> records;
   MPC_RETURN_IF_ERROR(read_manifest(files, path, &records));
   MPC_RETURN_IF_ERROR(check_tensors(files, path, records[0]));

@@ -33,13 +33,13 @@ class Observer {
 };
 
 // The memory that holds the caller's data.
-enum class Place { kHost, kDevice };
+enum class MemoryKind { kHost, kDevice };
 
 // An input of an entry point: the bytes at `data` are copied to `buffer`.
 struct Input {
   const schema::Buffer* buffer;
   const void* data;
-  Place place;
+  MemoryKind memory_kind;
 };
 
 // A number that a submission reads back for the session.
@@ -130,15 +130,15 @@ class Device {
   // space, after all work that is already queued, and waits for the copy.
   virtual mpc_status_t upload(schema::Space space, uint64_t offset,
                               const void* data, uint64_t size,
-                              Place place = Place::kHost) = 0;
-  virtual mpc_status_t download(schema::Space space, uint64_t offset,
-                                void* data, uint64_t size,
-                                Place place = Place::kHost) const = 0;
+                              MemoryKind memory_kind = MemoryKind::kHost) = 0;
+  virtual mpc_status_t download(
+      schema::Space space, uint64_t offset, void* data, uint64_t size,
+      MemoryKind memory_kind = MemoryKind::kHost) const = 0;
 
   // Finds out where `data` is; the caller claims that it is on `device`.
   // MPC_INVALID_ARGUMENT if it is neither on the host nor on this device.
   virtual mpc_status_t locate(mpc_device_t device, const void* data,
-                              Place* out_place) const = 0;
+                              MemoryKind* out_memory_kind) const = 0;
 
   // Loads the code and prepares every instruction.
   virtual mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) = 0;

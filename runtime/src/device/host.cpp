@@ -75,7 +75,7 @@ mpc_status_t Threads::start(int count) {
 
 mpc_status_t Threads::check() const {
   std::string why;
-  if (!team_ || team_->survive_fork(&why)) return nullptr;
+  if (!team_ || team_->restart_after_fork(&why)) return nullptr;
   return refused(count_, why);
 }
 
@@ -317,12 +317,13 @@ mpc_status_t HostExecutable::submit(const Submission& submission) {
 
 mpc_status_t HostExecutable::run(uint32_t entry, bool* changed) const {
   const std::vector<Call>& calls = calls_[entry];
-  const size_t reads_only = variant_.entries()->Get(entry)->reads_only();
+  const size_t num_readonly_instructions =
+      variant_.entries()->Get(entry)->reads_only();
   for (size_t i = 0; i < calls.size(); ++i) {
     if (!run_call(calls[i]))
-      return failed(entry, i, *changed || i >= reads_only);
+      return failed(entry, i, *changed || i >= num_readonly_instructions);
   }
-  *changed |= calls.size() > reads_only;
+  *changed |= calls.size() > num_readonly_instructions;
   return nullptr;
 }
 
@@ -358,20 +359,20 @@ class HostDevice : public Device {
   }
 
   mpc_status_t upload(schema::Space space, uint64_t offset, const void* data,
-                      uint64_t size, Place) override {
+                      uint64_t size, MemoryKind) override {
     if (size > 0) std::memcpy(memory(space) + offset, data, size);
     return nullptr;
   }
 
   mpc_status_t download(schema::Space space, uint64_t offset, void* data,
-                        uint64_t size, Place) const override {
+                        uint64_t size, MemoryKind) const override {
     if (size > 0) std::memcpy(data, memory(space) + offset, size);
     return nullptr;
   }
 
   mpc_status_t locate(mpc_device_t device, const void*,
-                      Place* out_place) const override {
-    *out_place = Place::kHost;
+                      MemoryKind* out_memory_kind) const override {
+    *out_memory_kind = MemoryKind::kHost;
     if (device.kind == MPC_DEVICE_HOST) return nullptr;
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "lies in the memory of a device (kind %u), but the "

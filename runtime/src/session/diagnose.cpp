@@ -15,7 +15,7 @@ namespace mpc::runtime {
 
 namespace {
 
-using Room = std::vector<uint64_t>;  // Aligned for every type.
+using AlignedBuffer = std::vector<uint64_t>;  // Aligned for every type.
 
 // A tensor on the device.
 struct Region {
@@ -31,39 +31,42 @@ Region region_of(const schema::Buffer& buffer) {
           count_of(buffer.shape())};
 }
 
-mpc_status_t download(const Device& device, const Region& region, Room* room) {
-  room->resize(region.bytes() / sizeof(uint64_t) + 1);
-  return device.download(region.space, region.offset, room->data(),
+mpc_status_t download(const Device& device, const Region& region,
+                      AlignedBuffer* bytes) {
+  bytes->resize(region.bytes() / sizeof(uint64_t) + 1);
+  return device.download(region.space, region.offset, bytes->data(),
                          region.bytes());
 }
 
 // The first NaN of a tensor, or the first infinity if it has none.
-struct Broken {
+struct NonFinite {
   bool found = false;
   bool is_nan = false;
   uint64_t position = 0;
   const char* kind() const { return is_nan ? "nan" : "inf"; }
 };
 
-mpc_status_t find_broken(const Device& device, const Region& region, Room* room,
-                         Broken* out_broken) {
-  MPC_RETURN_IF_ERROR(download(device, region, room));
-  *out_broken = {};
+mpc_status_t find_non_finite_in(const Device& device, const Region& region,
+                                AlignedBuffer* bytes,
+                                NonFinite* out_non_finite) {
+  MPC_RETURN_IF_ERROR(download(device, region, bytes));
+  *out_non_finite = {};
   for (bool infinities : {false, true}) {
     uint64_t position =
-        find_non_finite(region.dtype, room->data(), region.count, infinities);
+        find_non_finite(region.dtype, bytes->data(), region.count, infinities);
     if (position == region.count) continue;
-    *out_broken = {true, !infinities, position};
+    *out_non_finite = {true, !infinities, position};
     break;
   }
   return nullptr;
 }
 
-mpc_status_t find_broken(const mpc_session_t& session, const StateTensor& state,
-                         Room* room, Broken* out_broken) {
+mpc_status_t find_non_finite_in(const mpc_session_t& session,
+                                const StateTensor& state, AlignedBuffer* bytes,
+                                NonFinite* out_non_finite) {
   const Region region = {schema::Space::State, state.offset, state.dtype,
                          state.count};
-  return find_broken(*session.device, region, room, out_broken);
+  return find_non_finite_in(*session.device, region, bytes, out_non_finite);
 }
 
 // Records the first instruction that writes an infinity and the first that
@@ -72,10 +75,10 @@ mpc_status_t find_broken(const mpc_session_t& session, const StateTensor& state,
 // instruction, perhaps in another type. Instructions of the optimizer count
 // only if no other does: the norm of the gradients may be computed before the
 // loss, and is not what made the loss infinite.
-class FirstBroken : public Observer {
+class FirstNonFinite : public Observer {
  public:
-  explicit FirstBroken(const Device& device) : device_(device) {}
-  ~FirstBroken() override { mpc_status_free(status_); }
+  explicit FirstNonFinite(const Device& device) : device_(device) {}
+  ~FirstNonFinite() override { mpc_status_free(status_); }
 
   bool before(const schema::Instruction& instruction) override {
     before_.resize(instruction.operands()->size());
@@ -91,7 +94,7 @@ class FirstBroken : public Observer {
     for (uint32_t i = 0; i < instruction.operands()->size(); ++i) {
       const schema::Buffer& buffer = *instruction.operands()->Get(i);
       if (buffer.space() != schema::Space::Arena) continue;
-      status_ = download(device_, region_of(buffer), &room_);
+      status_ = download(device_, region_of(buffer), &buffer_);
       if (status_) return false;
       Found& found = is_optimizer(instruction) ? optimizer_ : model_;
       if (!found.nan && writes(region_of(buffer), before_[i], false))
@@ -121,10 +124,11 @@ class FirstBroken : public Observer {
     return model_.nan || model_.infinity ? model_ : optimizer_;
   }
 
-  // Whether room_ has a NaN (or an infinity) that was not in `before`.
-  bool writes(const Region& region, const Room& before, bool infinities) const {
+  // Whether buffer_ has a NaN (or an infinity) that was not in `before`.
+  bool writes(const Region& region, const AlignedBuffer& before,
+              bool infinities) const {
     const uint64_t size = mpc_dtype_size(region.dtype);
-    auto* now = reinterpret_cast<const char*>(room_.data());
+    auto* now = reinterpret_cast<const char*>(buffer_.data());
     auto* then = reinterpret_cast<const char*>(before.data());
     for (uint64_t i = 0; i < region.count; ++i) {
       i += find_non_finite(region.dtype, now + i * size, region.count - i,
@@ -137,30 +141,31 @@ class FirstBroken : public Observer {
   }
 
   const Device& device_;
-  std::vector<Room> before_;
-  Room room_;
+  std::vector<AlignedBuffer> before_;
+  AlignedBuffer buffer_;
   Found model_, optimizer_;
   mpc_status_t status_ = nullptr;
 };
 
 // Finds an input that is not finite. A NaN ends the search; an infinity may be
 // intended, as in a mask.
-mpc_status_t find_broken_input(const mpc_session_t& session, uint32_t entry,
-                               bool* out_is_nan, std::string* out_text) {
-  Room room;
+mpc_status_t find_non_finite_input(const mpc_session_t& session, uint32_t entry,
+                                   bool* out_is_nan, std::string* out_text) {
+  AlignedBuffer bytes;
   *out_is_nan = false;
   const Bindings* bindings = session.variant->entries()->Get(entry)->inputs();
   if (!bindings) return nullptr;
   for (const schema::Binding* binding : *bindings) {
-    Broken broken;
-    MPC_RETURN_IF_ERROR(find_broken(
-        *session.device, region_of(*binding->buffer()), &room, &broken));
-    if (!broken.found || (!out_text->empty() && !broken.is_nan)) continue;
+    NonFinite non_finite;
+    MPC_RETURN_IF_ERROR(find_non_finite_in(
+        *session.device, region_of(*binding->buffer()), &bytes, &non_finite));
+    if (!non_finite.found || (!out_text->empty() && !non_finite.is_nan))
+      continue;
     *out_text = "input '" + binding->name()->str() + "' is not finite (" +
-                broken.kind() + " at position " +
-                std::to_string(broken.position) + ")";
-    *out_is_nan = broken.is_nan;
-    if (broken.is_nan) break;
+                non_finite.kind() + " at position " +
+                std::to_string(non_finite.position) + ")";
+    *out_is_nan = non_finite.is_nan;
+    if (non_finite.is_nan) break;
   }
   return nullptr;
 }
@@ -176,19 +181,21 @@ bool is_carried(const StateTensor& state) {
          state.role == StateRole::LossDivisor;
 }
 
-mpc_status_t find_broken_state(const mpc_session_t& session,
-                               std::string* out_text) {
-  Room room;
+mpc_status_t find_non_finite_state(const mpc_session_t& session,
+                                   std::string* out_text) {
+  AlignedBuffer bytes;
   for (const StateTensor& state : session.program->tensors) {
     // Infinities are allowed in masks and in working copies that no op reads.
     if (state.kind == schema::StateKind::Constant ||
         state.kind == schema::StateKind::WorkingCopy || is_carried(state))
       continue;
-    Broken broken;
-    MPC_RETURN_IF_ERROR(find_broken(session, state, &room, &broken));
-    if (!broken.found) continue;
-    *out_text = "state '" + state.name + "' is not finite (" + broken.kind() +
-                " at position " + std::to_string(broken.position) + ")";
+    NonFinite non_finite;
+    MPC_RETURN_IF_ERROR(
+        find_non_finite_in(session, state, &bytes, &non_finite));
+    if (!non_finite.found) continue;
+    *out_text = "state '" + state.name + "' is not finite (" +
+                non_finite.kind() + " at position " +
+                std::to_string(non_finite.position) + ")";
     break;
   }
   return nullptr;
@@ -196,10 +203,10 @@ mpc_status_t find_broken_state(const mpc_session_t& session,
 
 // Finds a working copy that the instruction reads and that became infinite by
 // rounding.
-mpc_status_t find_broken_copy(const mpc_session_t& session,
-                              const schema::Instruction& instruction,
-                              std::string* out_text) {
-  Room room;
+mpc_status_t find_non_finite_copy(const mpc_session_t& session,
+                                  const schema::Instruction& instruction,
+                                  std::string* out_text) {
+  AlignedBuffer bytes;
   for (const schema::Buffer* buffer : *instruction.operands()) {
     if (buffer->space() != schema::Space::State) continue;
     for (const StateTensor& state : session.program->tensors) {
@@ -207,12 +214,13 @@ mpc_status_t find_broken_copy(const mpc_session_t& session,
           state.offset < buffer->offset() ||
           state.offset >= buffer->offset() + bytes_of(*buffer))
         continue;
-      Broken broken;
-      MPC_RETURN_IF_ERROR(find_broken(session, state, &room, &broken));
-      if (!broken.found) continue;
+      NonFinite non_finite;
+      MPC_RETURN_IF_ERROR(
+          find_non_finite_in(session, state, &bytes, &non_finite));
+      if (!non_finite.found) continue;
       *out_text += ", which reads '" + state.name +
-                   "': the weight exceeds its range (" + broken.kind() +
-                   " at position " + std::to_string(broken.position) + ")";
+                   "': the weight exceeds its range (" + non_finite.kind() +
+                   " at position " + std::to_string(non_finite.position) + ")";
       return nullptr;
     }
   }
@@ -239,7 +247,7 @@ mpc_status_t upload_inputs(mpc_session_t* session, uint32_t entry,
         *bindings->Get(static_cast<uint32_t>(i))->buffer();
     MPC_RETURN_IF_ERROR(session->device->upload(buffer.space(), buffer.offset(),
                                                 tensor.data, bytes_of(buffer),
-                                                place_of(tensor)));
+                                                memory_kind_of(tensor)));
   }
   return nullptr;
 }
@@ -249,14 +257,14 @@ mpc_status_t move_inputs(mpc_session_t* session, uint32_t from, uint32_t to) {
   const Bindings* sources = session->variant->entries()->Get(from)->inputs();
   const Bindings* targets = session->variant->entries()->Get(to)->inputs();
   if (!sources || !targets) return nullptr;
-  std::vector<Room> rooms(sources->size());
+  std::vector<AlignedBuffer> buffers(sources->size());
   for (uint32_t i = 0; i < sources->size(); ++i)
     MPC_RETURN_IF_ERROR(download(
-        *session->device, region_of(*sources->Get(i)->buffer()), &rooms[i]));
+        *session->device, region_of(*sources->Get(i)->buffer()), &buffers[i]));
   for (uint32_t i = 0; i < sources->size(); ++i) {
     const schema::Buffer& buffer = *targets->Get(i)->buffer();
     MPC_RETURN_IF_ERROR(session->device->upload(
-        buffer.space(), buffer.offset(), rooms[i].data(), bytes_of(buffer)));
+        buffer.space(), buffer.offset(), buffers[i].data(), bytes_of(buffer)));
   }
   return nullptr;
 }
@@ -290,32 +298,33 @@ std::string name_of(const schema::Instruction& instruction) {
                             : "an instruction without a name";
 }
 
-mpc_status_t describe(const mpc_session_t& session, const FirstBroken& broken,
-                      std::string* out_text) {
-  const schema::Instruction *infinity = broken.infinity(), *nan = broken.nan();
+mpc_status_t describe(const mpc_session_t& session,
+                      const FirstNonFinite& non_finite, std::string* out_text) {
+  const schema::Instruction *infinity = non_finite.infinity(),
+                            *nan = non_finite.nan();
   if (!infinity && !nan) return nullptr;
   const char* separator = out_text->empty() ? "" : ", ";
   if (!nan || infinity == nan) {
     *out_text += std::string(separator) +
                  "the first value that is not finite appears in " +
                  name_of(*infinity);
-    return find_broken_copy(session, *infinity, out_text);
+    return find_non_finite_copy(session, *infinity, out_text);
   }
   *out_text += std::string(separator) + "the first infinite value appears in " +
                name_of(*infinity);
-  MPC_RETURN_IF_ERROR(find_broken_copy(session, *infinity, out_text));
+  MPC_RETURN_IF_ERROR(find_non_finite_copy(session, *infinity, out_text));
   *out_text += ", the first nan in " + name_of(*nan);
   return nullptr;
 }
 
 // Runs the entry point on the inputs in the arena, and restores the states.
-mpc_status_t find_broken_instruction(mpc_session_t* session, uint32_t entry,
-                                     std::string* out_text) {
+mpc_status_t find_non_finite_instruction(mpc_session_t* session, uint32_t entry,
+                                         std::string* out_text) {
   Device& device = *session->device;
   std::vector<uint8_t> states(session->program->root->state_size());
   MPC_RETURN_IF_ERROR(
       device.download(schema::Space::State, 0, states.data(), states.size()));
-  FirstBroken observer(device);
+  FirstNonFinite observer(device);
   MPC_RETURN_IF_ERROR(session->executable->trace(entry, observer));
   MPC_RETURN_IF_ERROR(observer.take_status());
   MPC_RETURN_IF_ERROR(
@@ -328,7 +337,7 @@ mpc_status_t find_broken_instruction(mpc_session_t* session, uint32_t entry,
 mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
                                    const StepInputs& inputs,
                                    std::string* out_text) {
-  MPC_RETURN_IF_ERROR(find_broken_state(*session, out_text));
+  MPC_RETURN_IF_ERROR(find_non_finite_state(*session, out_text));
   if (!out_text->empty()) return nullptr;
   MPC_RETURN_IF_ERROR(find_observed(session, inputs, false, out_text));
   if (!out_text->empty()) return nullptr;
@@ -342,9 +351,10 @@ mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
     return nullptr;
   }
   bool is_nan;
-  MPC_RETURN_IF_ERROR(find_broken_input(*session, entry, &is_nan, out_text));
+  MPC_RETURN_IF_ERROR(
+      find_non_finite_input(*session, entry, &is_nan, out_text));
   if (is_nan) return nullptr;
-  MPC_RETURN_IF_ERROR(find_broken_instruction(session, entry, out_text));
+  MPC_RETURN_IF_ERROR(find_non_finite_instruction(session, entry, out_text));
   if (out_text->empty())
     *out_text =
         inputs.later > 0
@@ -354,9 +364,9 @@ mpc_status_t find_first_non_finite(mpc_session_t* session, uint32_t entry,
   return nullptr;
 }
 
-mpc_status_t find_broken_update(mpc_session_t* session,
-                                const StepInputs& inputs,
-                                std::string* out_text) {
+mpc_status_t find_non_finite_update(mpc_session_t* session,
+                                    const StepInputs& inputs,
+                                    std::string* out_text) {
   return find_observed(session, inputs, true, out_text);
 }
 

@@ -132,8 +132,9 @@ static mpc_status_t check_data(const Device& device, const mpc_tensor_t& tensor,
   if (!tensor.data && bytes_of(*binding.buffer()) > 0)
     return mpc_status_make(MPC_INVALID_ARGUMENT, "%s: has no data",
                            name_of(inputs, index, binding).c_str());
-  Place place;
-  mpc_status_t status = device.locate(device_of(tensor), tensor.data, &place);
+  MemoryKind memory_kind;
+  mpc_status_t status =
+      device.locate(device_of(tensor), tensor.data, &memory_kind);
   if (status) {
     mpc_status_t named = mpc_status_make(
         mpc_status_code(status), "%s: %s",
@@ -141,8 +142,9 @@ static mpc_status_t check_data(const Device& device, const mpc_tensor_t& tensor,
     mpc_status_free(status);
     return named;
   }
-  return inputs && place == Place::kHost ? check_values(tensor, binding, index)
-                                         : nullptr;
+  return inputs && memory_kind == MemoryKind::kHost
+             ? check_values(tensor, binding, index)
+             : nullptr;
 }
 
 mpc_status_t check_tensors(const Device& device, const Bindings* bindings,
@@ -173,8 +175,9 @@ mpc_status_t check_tensors(const Device& device, const Bindings* bindings,
   return nullptr;
 }
 
-mpc_status_t take_inputs(mpc_session_t* session, uint32_t entry,
-                         const mpc_tensor_t* inputs, size_t num_inputs) {
+mpc_status_t check_and_queue_inputs(mpc_session_t* session, uint32_t entry,
+                                    const mpc_tensor_t* inputs,
+                                    size_t num_inputs) {
   const Bindings* bindings = session->variant->entries()->Get(entry)->inputs();
   const Device& device = *session->device;
   MPC_RETURN_IF_ERROR(
@@ -184,7 +187,7 @@ mpc_status_t take_inputs(mpc_session_t* session, uint32_t entry,
     const mpc_tensor_t& tensor = tensor_at(inputs, i);
     session->input_room.push_back(
         {bindings->Get(static_cast<uint32_t>(i))->buffer(), tensor.data,
-         place_of(tensor)});
+         memory_kind_of(tensor)});
   }
   return nullptr;
 }

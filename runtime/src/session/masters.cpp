@@ -34,20 +34,20 @@ bool is_weight(const StateTensor& tensor) {
 
 }  // namespace
 
-const StateTensor* rest_of(const mpc_program_t& program,
-                           const StateTensor& weight) {
+const StateTensor* compensation_of(const mpc_program_t& program,
+                                   const StateTensor& weight) {
   if (!is_weight(weight) || weight.dtype != MPC_DTYPE_BF16) return nullptr;
-  const StateTensor* rest =
+  const StateTensor* compensation =
       belonging_to(program, weight, StateRole::Compensation);
-  bool fits =
-      rest && rest->dtype == weight.dtype && rest->bytes == weight.bytes;
-  return fits ? rest : nullptr;
+  bool fits = compensation && compensation->dtype == weight.dtype &&
+              compensation->bytes == weight.bytes;
+  return fits ? compensation : nullptr;
 }
 
-void clear_rests(const mpc_program_t& program, uint8_t* states) {
+void clear_compensations(const mpc_program_t& program, uint8_t* states) {
   for (const StateTensor& tensor : program.tensors)
-    if (const StateTensor* rest = rest_of(program, tensor))
-      std::memset(states + rest->offset, 0, rest->bytes);
+    if (const StateTensor* compensation = compensation_of(program, tensor))
+      std::memset(states + compensation->offset, 0, compensation->bytes);
 }
 
 bool convert_weight(const mpc_program_t& program, const StateTensor& weight,
@@ -59,7 +59,7 @@ bool convert_weight(const mpc_program_t& program, const StateTensor& weight,
       found.shape.size() != weight.rank ||
       !std::equal(found.shape.begin(), found.shape.end(), weight.shape))
     return false;
-  const StateTensor* rest = rest_of(program, weight);
+  const StateTensor* compensation = compensation_of(program, weight);
   uint8_t* to = states + weight.offset;
   for (uint64_t i = 0; i < weight.count; ++i) {
     if (widens) {
@@ -70,15 +70,15 @@ bool convert_weight(const mpc_program_t& program, const StateTensor& weight,
     uint16_t value = bf16_from_f32(whole);
     set_element(to, i, value);
     float left = whole - f32_from_bf16(value);
-    if (rest && std::isfinite(left))
-      set_element(states + rest->offset, i, bf16_from_f32(left));
+    if (compensation && std::isfinite(left))
+      set_element(states + compensation->offset, i, bf16_from_f32(left));
   }
   return true;
 }
 
-void add_rests(const mpc_program_t& program,
-               const std::vector<StoredTensor>& optimizer, const uint8_t* file,
-               uint8_t* states) {
+void add_compensations(const mpc_program_t& program,
+                       const std::vector<StoredTensor>& optimizer,
+                       const uint8_t* file, uint8_t* states) {
   constexpr std::string_view kPrefix = "compensation/";
   for (const StoredTensor& stored : optimizer) {
     // This program has no such states: the names are those of the program that
@@ -95,8 +95,9 @@ void add_rests(const mpc_program_t& program,
       continue;
     uint8_t* to = states + weight.offset;
     for (uint64_t i = 0; i < weight.count; ++i) {
-      float rest = f32_from_bf16(element_at<uint16_t>(file + stored.offset, i));
-      set_element(to, i, element_at<float>(to, i) + rest);
+      float compensation =
+          f32_from_bf16(element_at<uint16_t>(file + stored.offset, i));
+      set_element(to, i, element_at<float>(to, i) + compensation);
     }
   }
 }

@@ -29,13 +29,13 @@ struct Row {
 
 // The origin of values in a tensor that are not finite; -1 if there is none.
 struct Origin {
-  int64_t broken = -1;  // The row.
+  int64_t non_finite = -1;  // The row.
   int64_t meant =
       -1;  // The row with infinities that may be intended, as in masks.
 };
 
 // Observes nothing: the run continues to the end.
-class Nobody : public Observer {
+class NullObserver : public Observer {
  public:
   bool before(const schema::Instruction&) override { return true; }
   bool after(const schema::Instruction&) override { return true; }
@@ -59,14 +59,14 @@ Origin origin_of(const Row& row, int64_t index,
   if (row.of->reads())
     for (int64_t read : *row.of->reads()) {
       const Origin& of = origins[static_cast<size_t>(read)];
-      found.broken = earlier(found.broken, of.broken);
+      found.non_finite = earlier(found.non_finite, of.non_finite);
       found.meant = earlier(found.meant, of.meant);
     }
-  if (found.broken >= 0) return found;
+  if (found.non_finite >= 0) return found;
   const bool may_be_meant = kind == Kind::Constant || kind == Kind::Input ||
                             found.meant >= 0 || row.of->meant();
   if (row.has_nan() || !may_be_meant)
-    found.broken = index;
+    found.non_finite = index;
   else if (found.meant < 0)
     found.meant = index;
   return found;
@@ -92,7 +92,7 @@ std::string place_of_broken(const Row& row) {
   char text[64];
   std::snprintf(text, sizeof(text), "%s at position %.0f",
                 row.has_nan() ? "nan" : "inf",
-                row.numbers[kernels::kFirstBroken]);
+                row.numbers[kernels::kFirstNonFinite]);
   return text;
 }
 
@@ -129,14 +129,14 @@ std::string describe(const Row& row, const char* what) {
 
 // Describes an origin and the intended infinities that led to it.
 std::string describe(const Origin& origin, const std::vector<Row>& rows) {
-  const char* const broken = "value that is not finite";
+  const char* const non_finite = "value that is not finite";
   auto row = [&](int64_t index) { return rows[static_cast<size_t>(index)]; };
-  if (origin.broken < 0)
-    return origin.meant < 0 ? "" : describe(row(origin.meant), broken);
-  if (origin.meant < 0 || origin.meant > origin.broken)
-    return describe(row(origin.broken), broken);
+  if (origin.non_finite < 0)
+    return origin.meant < 0 ? "" : describe(row(origin.meant), non_finite);
+  if (origin.meant < 0 || origin.meant > origin.non_finite)
+    return describe(row(origin.non_finite), non_finite);
   const Row meant = row(origin.meant);
-  const std::string text = describe(row(origin.broken), "nan");
+  const std::string text = describe(row(origin.non_finite), "nan");
   return is_source(*meant.of) ? describe_source(meant) + ", and " + text
                               : text + ", from infinite values produced by " +
                                     describe_op(*meant.of);
@@ -163,8 +163,8 @@ mpc_status_t find_origin(mpc_session_t* session, bool of_update,
                          std::string* out_text) {
   const auto index = static_cast<uint32_t>(session->known.observe);
   const schema::Entry& entry = *session->variant->entries()->Get(index);
-  Nobody nobody;
-  MPC_RETURN_IF_ERROR(session->executable->trace(index, nobody));
+  NullObserver observer;
+  MPC_RETURN_IF_ERROR(session->executable->trace(index, observer));
   std::vector<double> numbers;
   std::vector<Row> rows;
   MPC_RETURN_IF_ERROR(read_rows(session, entry, &numbers, &rows));
@@ -174,7 +174,7 @@ mpc_status_t find_origin(mpc_session_t* session, bool of_update,
   if (of_update) {
     for (size_t i = 0; i < rows.size(); ++i)
       if (rows[i].of->kind() == schema::ObservationKind::Update &&
-          origins[i].broken == static_cast<int64_t>(i)) {
+          origins[i].non_finite == static_cast<int64_t>(i)) {
         *out_text = describe(origins[i], rows);
         return nullptr;
       }
@@ -185,8 +185,8 @@ mpc_status_t find_origin(mpc_session_t* session, bool of_update,
   if (entry.tested())
     for (int64_t row : *entry.tested()) {
       const Origin& of = origins[static_cast<size_t>(row)];
-      first.broken = earlier(first.broken, of.broken);
-      if (of.broken == first.broken) first.meant = of.meant;
+      first.non_finite = earlier(first.non_finite, of.non_finite);
+      if (of.non_finite == first.non_finite) first.meant = of.meant;
     }
   *out_text = describe(first, rows);
   return nullptr;

@@ -37,24 +37,25 @@ mpc_status_t check_schedule(mpc_session_t* session) {
   return nullptr;
 }
 
-mpc_status_t renew_derived(mpc_session_t* session) {
-  if (session->known.derive < 0 || !session->derived_old) return nullptr;
-  session->derived_old = false;
+mpc_status_t refresh_derived(mpc_session_t* session) {
+  if (session->known.derive < 0 || !session->derived_stale) return nullptr;
+  session->derived_stale = false;
   mpc_status_t status = run_entry(
       session, static_cast<uint32_t>(session->known.derive), nullptr, 0);
-  session->derived_old = status != nullptr;
+  session->derived_stale = status != nullptr;
   return status;
 }
 
 mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
                        const mpc_tensor_t* inputs, size_t num_inputs) {
   MPC_RETURN_IF_ERROR(check_alive(*session));
-  MPC_RETURN_IF_ERROR(renew_derived(session));
+  MPC_RETURN_IF_ERROR(refresh_derived(session));
   // The weights change in `apply` or, without micro-batches, in `step`.
   const KnownEntries& known = session->known;
   if (static_cast<int>(entry) == (known.apply >= 0 ? known.apply : known.step))
-    session->derived_old = true;
-  MPC_RETURN_IF_ERROR(take_inputs(session, entry, inputs, num_inputs));
+    session->derived_stale = true;
+  MPC_RETURN_IF_ERROR(
+      check_and_queue_inputs(session, entry, inputs, num_inputs));
   MPC_RETURN_IF_ERROR(finish_steps(session));
   Submission submission;
   submission.inputs = session->input_room.data();
@@ -94,7 +95,7 @@ mpc_status_t run(mpc_session_t* session, const char* name,
     if (!tensor.data) continue;
     MPC_RETURN_IF_ERROR(note_loss(
         session, device.download(buffer.space(), buffer.offset(), tensor.data,
-                                 bytes_of(buffer), place_of(tensor))));
+                                 bytes_of(buffer), memory_kind_of(tensor))));
   }
   return nullptr;
 }

@@ -50,14 +50,15 @@ struct Progress {
   float grad_norm = 0;  // Norm of the last update.
   float learning_rate = 0;
   double loss_sum = 0;  // Since the last update, if `apply` returns no loss.
-  bool spoilt = false;  // A micro-batch since the last update was not finite.
+  bool has_non_finite_batch =
+      false;  // A micro-batch since the last update was not finite.
 };
 
 // The values that a step reads for its report. Each int is an index into
 // `values`, or -1.
 struct StepReads {
   Value values[kMaxValues];
-  Value rest_values[kMaxValues];  // The same if `apply` runs alone.
+  Value update_values[kMaxValues];  // The same if `apply` runs alone.
   size_t count = 0;
   int loss = -1;
   int loss_sum = -1;
@@ -75,9 +76,9 @@ struct StepReads {
 struct PendingSteps {
   struct Step {
     uint64_t call;
-    bool updates;      // Ends with an update of the weights.
-    bool rest;         // Is only that update, without a batch.
-    uint64_t batches;  // Since the previous update.
+    bool updates;       // Ends with an update of the weights.
+    bool only_updates;  // Is only that update, without a batch.
+    uint64_t batches;   // Since the previous update.
   };
   static constexpr size_t kMaxPending =
       2;  // At least every device's depth + 1.
@@ -109,7 +110,7 @@ struct mpc_session_s {
   std::vector<mpc::runtime::Input> input_room;  // For the largest entry.
   std::string device_note;                      // See OpenedDevice::note.
   mutable std::string device_text;              // For mpc_session_device.
-  bool derived_old = true;      // Weights have changed since `derive` ran.
+  bool derived_stale = true;    // Weights have changed since `derive` ran.
   bool schedule_known = false;  // The state `total_steps` is known to be set.
   bool lost = false;            // A run failed midway.
 };
@@ -136,9 +137,9 @@ bool is_tensor_size(size_t struct_size);
 // missing.
 const mpc_tensor_t& tensor_at(const mpc_tensor_t* tensors, size_t index);
 mpc_device_t device_of(const mpc_tensor_t& tensor);
-inline Place place_of(const mpc_tensor_t& tensor) {
-  return device_of(tensor).kind == MPC_DEVICE_HOST ? Place::kHost
-                                                   : Place::kDevice;
+inline MemoryKind memory_kind_of(const mpc_tensor_t& tensor) {
+  return device_of(tensor).kind == MPC_DEVICE_HOST ? MemoryKind::kHost
+                                                   : MemoryKind::kDevice;
 }
 
 // An error if a run failed earlier.
@@ -148,8 +149,9 @@ mpc_status_t check_alive(const mpc_session_t& session);
 mpc_status_t note_loss(mpc_session_t* session, mpc_status_t status);
 
 // Checks the inputs of `entry` and writes to session->input_room what to queue.
-mpc_status_t take_inputs(mpc_session_t* session, uint32_t entry,
-                         const mpc_tensor_t* inputs, size_t num_inputs);
+mpc_status_t check_and_queue_inputs(mpc_session_t* session, uint32_t entry,
+                                    const mpc_tensor_t* inputs,
+                                    size_t num_inputs);
 
 // Checks the inputs, runs `entry` on them after all queued work, and waits for
 // it.
@@ -161,7 +163,7 @@ mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
 mpc_status_t check_schedule(mpc_session_t* session);
 
 // Runs `derive` if the program has it and weights have changed since it ran.
-mpc_status_t renew_derived(mpc_session_t* session);
+mpc_status_t refresh_derived(mpc_session_t* session);
 
 // Waits for all queued steps and brings session->progress up to date with their
 // results. MPC_NUMERIC if one of them diverged.
@@ -208,9 +210,9 @@ mpc_status_t find_origin(mpc_session_t* session, bool of_update,
 
 // The same for an update that overflowed, on the inputs of its step. "" if
 // there is no `observe` or if the inputs are no longer available.
-mpc_status_t find_broken_update(mpc_session_t* session,
-                                const StepInputs& inputs,
-                                std::string* out_text);
+mpc_status_t find_non_finite_update(mpc_session_t* session,
+                                    const StepInputs& inputs,
+                                    std::string* out_text);
 
 }  // namespace mpc::runtime
 

@@ -74,7 +74,7 @@ mpc_status_t find_state(const mpc_session_t& session, const char* name,
   }
   if (!tensor.data && state.bytes > 0)
     return mpc_status_make(MPC_INVALID_ARGUMENT, "the tensor has no data");
-  if (place_of(tensor) != Place::kHost)
+  if (memory_kind_of(tensor) != MemoryKind::kHost)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "the tensor must lie in host memory");
   *out_state = &state;
@@ -125,7 +125,7 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
     copies.push_back(std::move(rounded));
   }
   Device& device = *session->device;
-  session->derived_old = true;
+  session->derived_stale = true;
   if (state == session->known.total_steps) session->schedule_known = false;
   MPC_RETURN_IF_ERROR(
       note_loss(session, device.upload(schema::Space::State, state->offset,
@@ -136,11 +136,12 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
         device.upload(schema::Space::State, copy.offset, copy.values.data(),
                       copy.values.size() * sizeof(uint16_t))));
   // The new weight has no rounding error, so its compensation becomes zero.
-  if (const StateTensor* rest = rest_of(*session->program, *state)) {
-    std::vector<uint8_t> zeros(rest->bytes);
-    MPC_RETURN_IF_ERROR(
-        note_loss(session, device.upload(schema::Space::State, rest->offset,
-                                         zeros.data(), zeros.size())));
+  if (const StateTensor* compensation =
+          compensation_of(*session->program, *state)) {
+    std::vector<uint8_t> zeros(compensation->bytes);
+    MPC_RETURN_IF_ERROR(note_loss(
+        session, device.upload(schema::Space::State, compensation->offset,
+                               zeros.data(), zeros.size())));
   }
   return nullptr;
 }
@@ -164,7 +165,7 @@ mpc_status_t initialize_states(mpc_session_t* session) {
         default_allocator(), bytes_of(buffer), "the initial states"));
     MPC_RETURN_IF_ERROR(session->device->download(
         buffer.space(), buffer.offset(), values[i].data(), bytes_of(buffer),
-        Place::kHost));
+        MemoryKind::kHost));
   }
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const char* name = outputs.Get(i)->name()->c_str();

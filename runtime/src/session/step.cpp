@@ -66,9 +66,9 @@ mpc_status_t queue_call(mpc_session_t* session, const Submission& submission,
 mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
                         size_t num_inputs) {
   const KnownEntries& known = session->known;
-  MPC_RETURN_IF_ERROR(renew_derived(session));
-  MPC_RETURN_IF_ERROR(take_inputs(session, static_cast<uint32_t>(known.step),
-                                  inputs, num_inputs));
+  MPC_RETURN_IF_ERROR(refresh_derived(session));
+  MPC_RETURN_IF_ERROR(check_and_queue_inputs(
+      session, static_cast<uint32_t>(known.step), inputs, num_inputs));
   const uint64_t batches =
       known.apply < 0 ? 1 : session->progress.micro_step + 1;
   const bool updates =
@@ -89,7 +89,7 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
 }
 
 // Queues the update for the micro-batches since the last update.
-mpc_status_t queue_rest(mpc_session_t* session) {
+mpc_status_t queue_update(mpc_session_t* session) {
   const KnownEntries& known = session->known;
   uint32_t entries[2];
   size_t num_entries = 0;
@@ -98,7 +98,7 @@ mpc_status_t queue_rest(mpc_session_t* session) {
   Submission submission;
   submission.entries = entries;
   submission.num_entries = num_entries;
-  submission.values = session->reads.rest_values;
+  submission.values = session->reads.update_values;
   submission.num_values = session->reads.count;
   return queue_call(session, submission,
                     {0, true, true, session->progress.micro_step});
@@ -123,8 +123,8 @@ enum class Fault {
 
 struct StepOutcome {
   Fault fault = Fault::kNone;
-  float loss = 0;     // Loss of the update, or of a batch between updates.
-  bool rest = false;  // Set for an update only.
+  float loss = 0;  // Loss of the update, or of a batch between updates.
+  bool only_updates = false;  // Set for an update only.
   mpc_step_info_t info = {};
 };
 
@@ -136,10 +136,10 @@ bool is_set(const Values& values, int flag) {
 // infinite or NaN. With several batches, tests the sum of their losses, because
 // a batch whose labels are all ignored has no loss and adds nothing to the sum.
 // Always false in programs that do not test whether steps are finite.
-bool spoils_loss(const mpc_session_t& session, const Values& values,
-                 float loss) {
+bool makes_loss_non_finite(const mpc_session_t& session, const Values& values,
+                           float loss) {
   const StepReads& reads = session.reads;
-  if (reads.finite < 0 || session.progress.spoilt) return false;
+  if (reads.finite < 0 || session.progress.has_non_finite_batch) return false;
   if (reads.loss_sum < 0) return !std::isfinite(loss);
   return session.known.loss_sum->dtype == MPC_DTYPE_F64
              ? !std::isfinite(value_of<double>(values, reads.loss_sum))
@@ -149,21 +149,23 @@ bool spoils_loss(const mpc_session_t& session, const Values& values,
 // Whether this is the first micro-batch since the last update whose gradients
 // are not finite although its loss is. Always false with loss scaling, where
 // that is not a fault.
-bool spoils_gradients(const mpc_session_t& session, const Values& values) {
+bool makes_gradients_non_finite(const mpc_session_t& session,
+                                const Values& values) {
   return !is_set(values, session.reads.batch_finite) &&
-         !session.progress.spoilt && !session.program->root->loss_scaling();
+         !session.progress.has_non_finite_batch &&
+         !session.program->root->loss_scaling();
 }
 
 // Evaluates the results of an update.
 Fault take_update(mpc_session_t* session, const mpc_step_info_t& info,
-                  bool spoils, bool update_finite) {
+                  bool loss_non_finite, bool update_finite) {
   Progress& progress = session->progress;
   if (!info.skipped) {
     progress.floor_overflows = 0;
     return update_finite ? Fault::kNone : Fault::kUpdate;
   }
-  if (progress.spoilt) return Fault::kNone;  // Already reported.
-  if (spoils || !std::isfinite(info.update_loss)) return Fault::kLoss;
+  if (progress.has_non_finite_batch) return Fault::kNone;  // Already reported.
+  if (loss_non_finite || !std::isfinite(info.update_loss)) return Fault::kLoss;
   if (!session->program->root->loss_scaling()) return Fault::kGradients;
   const bool at_floor = info.loss_scale <= session->known.loss_scale_floor;
   progress.floor_overflows = at_floor ? progress.floor_overflows + 1 : 0;
@@ -189,11 +191,12 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
   Progress& progress = session->progress;
   mpc_step_info_t info = {};
   info.call = step.call;
-  if (!step.rest) info.loss = float_of(values, reads.loss, *known.loss);
+  if (!step.only_updates) info.loss = float_of(values, reads.loss, *known.loss);
   progress.loss_sum += static_cast<double>(info.loss);
   info.loss_scale =
       reads.loss_scale >= 0 ? value_of<float>(values, reads.loss_scale) : 1.0f;
-  const bool spoils = spoils_loss(*session, values, info.loss);
+  const bool loss_non_finite =
+      makes_loss_non_finite(*session, values, info.loss);
   if (step.updates) {
     info.skipped = !is_set(values, reads.finite);
     info.updated = !info.skipped;
@@ -207,18 +210,19 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
       progress.learning_rate =
           float_of(values, reads.learning_rate, *known.learning_rate);
     if (!info.skipped) ++progress.steps;
-    outcome->fault =
-        take_update(session, info, spoils, is_set(values, reads.update_finite));
-  } else if (spoils) {
+    outcome->fault = take_update(session, info, loss_non_finite,
+                                 is_set(values, reads.update_finite));
+  } else if (loss_non_finite) {
     outcome->fault = Fault::kLoss;
-  } else if (spoils_gradients(*session, values)) {
+  } else if (makes_gradients_non_finite(*session, values)) {
     outcome->fault = Fault::kBatchGradients;
   }
-  if (step.rest) info.loss = info.update_loss;
+  if (step.only_updates) info.loss = info.update_loss;
   outcome->loss = step.updates ? info.update_loss : info.loss;
-  outcome->rest = step.rest;
-  progress.spoilt =
-      !step.updates && (progress.spoilt || outcome->fault != Fault::kNone);
+  outcome->only_updates = step.only_updates;
+  progress.has_non_finite_batch =
+      !step.updates &&
+      (progress.has_non_finite_batch || outcome->fault != Fault::kNone);
   info.grad_norm = progress.grad_norm;
   info.learning_rate = progress.learning_rate;
   info.step = progress.steps;
@@ -246,7 +250,7 @@ mpc_status_t explain_update(mpc_session_t* session, const StepInputs& inputs,
           "weights that would have become infinite or nan in 'optimizer (") +
       (optimizer ? optimizer : "unknown") + ")' kept their values";
   std::string origin;
-  MPC_RETURN_IF_ERROR(find_broken_update(session, inputs, &origin));
+  MPC_RETURN_IF_ERROR(find_non_finite_update(session, inputs, &origin));
   if (!origin.empty()) *out_text += "; " + origin;
   const StateTensor* rate =
       find_tensor(*program, schema::StateRole::LearningRate);
@@ -323,7 +327,8 @@ mpc_status_t finish_until(mpc_session_t* session, size_t keep,
   // An update on its own has no batch to run again: each of its micro-batches
   // was good.
   constexpr size_t kGone = SIZE_MAX;
-  found.later = first.rest ? kGone : session->num_calls - first.info.call;
+  found.later =
+      first.only_updates ? kGone : session->num_calls - first.info.call;
   if (found.later == 0) {
     found.tensors = inputs;
     found.count = num_inputs;
@@ -340,8 +345,8 @@ mpc_status_t check_info(const mpc_step_info_t* out_info) {
 
 // Returns `status`. Fills `*out_info` if the step ran, even if it was not
 // finite.
-mpc_status_t tell(mpc_status_t status, const mpc_step_info_t& info,
-                  mpc_step_info_t* out_info) {
+mpc_status_t fill_step_info(mpc_status_t status, const mpc_step_info_t& info,
+                            mpc_step_info_t* out_info) {
   if (!out_info || (status && mpc_status_code(status) != MPC_NUMERIC))
     return status;
   mpc_status_t copied = copy_out(info, out_info);
@@ -361,20 +366,21 @@ mpc_status_t step(mpc_session_t* session, const mpc_tensor_t* inputs,
   MPC_RETURN_IF_ERROR(queue_step(session, inputs, num_inputs));
   size_t keep = session->asynchronous ? session->executable->depth() : 0;
   mpc_step_info_t info;
-  return tell(finish_until(session, keep, inputs, num_inputs, &info), info,
-              out_info);
+  return fill_step_info(finish_until(session, keep, inputs, num_inputs, &info),
+                        info, out_info);
 }
 
 mpc_status_t synchronize(mpc_session_t* session, mpc_step_info_t* out_info) {
   MPC_RETURN_IF_ERROR(check_info(out_info));
   MPC_RETURN_IF_ERROR(check_alive(*session));
   mpc_step_info_t info;
-  return tell(finish_until(session, 0, nullptr, 0, &info), info, out_info);
+  return fill_step_info(finish_until(session, 0, nullptr, 0, &info), info,
+                        out_info);
 }
 
 // Whether updates weight their micro-batches by the actual sum, so that there
 // may be fewer than the program was compiled for.
-bool weighs_updates(const mpc_session_t& session) {
+bool supports_incomplete_updates(const mpc_session_t& session) {
   const char* how = mpc_program_option(session.program, "incomplete-updates");
   return how && std::strcmp(how, "weighted") == 0;
 }
@@ -384,7 +390,7 @@ mpc_status_t finish_update(mpc_session_t* session, mpc_step_info_t* out_info) {
   MPC_RETURN_IF_ERROR(check_alive(*session));
   mpc_step_info_t info;
   if (session->progress.micro_step > 0) {
-    if (!weighs_updates(*session))
+    if (!supports_incomplete_updates(*session))
       return mpc_status_make(
           MPC_INVALID_ARGUMENT,
           "an update of this program takes exactly %u micro-batches, found "
@@ -393,11 +399,12 @@ mpc_status_t finish_update(mpc_session_t* session, mpc_step_info_t* out_info) {
           static_cast<unsigned long long>(session->progress.micro_step));
     MPC_RETURN_IF_ERROR(check_schedule(session));
     // An earlier step may have failed, which must be reported first.
-    MPC_RETURN_IF_ERROR(
-        tell(finish_until(session, 0, nullptr, 0, &info), info, out_info));
-    MPC_RETURN_IF_ERROR(queue_rest(session));
+    MPC_RETURN_IF_ERROR(fill_step_info(
+        finish_until(session, 0, nullptr, 0, &info), info, out_info));
+    MPC_RETURN_IF_ERROR(queue_update(session));
   }
-  return tell(finish_until(session, 0, nullptr, 0, &info), info, out_info);
+  return fill_step_info(finish_until(session, 0, nullptr, 0, &info), info,
+                        out_info);
 }
 
 }  // namespace
@@ -417,8 +424,8 @@ StepReads find_step_reads(const KnownEntries& known) {
   reads.update_finite = add_output(&reads, known.update_finite, 2);
   reads.batch_finite = add_output(&reads, known.batch_finite, 1);
   reads.step_counter = add_state(&reads, known.step_counter, 2);
-  std::copy(reads.values, reads.values + reads.count, reads.rest_values);
-  for (Value& value : reads.rest_values) value.after -= value.after > 0;
+  std::copy(reads.values, reads.values + reads.count, reads.update_values);
+  for (Value& value : reads.update_values) value.after -= value.after > 0;
   return reads;
 }
 

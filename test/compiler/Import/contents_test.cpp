@@ -90,7 +90,7 @@ TEST(TableOfSines, IsFoundInEveryLayout) {
       [](int row, int column) { return std::sin(angle(row, column)); }));
 }
 
-TEST(TableOfSines, IsNoOtherMatrix) {
+TEST(TableOfSines, RejectsOtherMatrices) {
   EXPECT_FALSE(isTable([](int, int) { return 0.0; }));
   EXPECT_FALSE(isTable([](int, int) { return 1.0; }));
   EXPECT_FALSE(

@@ -3,7 +3,7 @@
 #include "importer.h"
 #include "models.h"
 
-#include "compiler/Import/Check/Remarks.h"
+#include "compiler/Import/Check/ExportDiagnostics.h"
 #include "compiler/Import/Normalize/ModulePaths.h"
 
 #include "gtest/gtest.h"

@@ -73,13 +73,13 @@ std::string opOf(Importer &importer, const std::string &bytes) {
   return text;
 }
 
-TEST(Functions, AreToldApartByOverload) {
+TEST(Functions, AreDistinguishedByOverload) {
   Importer importer;
   EXPECT_EQ(opOf(importer, makeModel("", "other")), "neg");
   EXPECT_EQ(opOf(importer, makeModel("other", "other")), "relu");
 }
 
-TEST(Functions, OfOneOverloadAreOneTooMany) {
+TEST(Functions, RejectDuplicateOverloads) {
   Importer importer;
   EXPECT_EQ(opOf(importer, makeModel("", "")), "");
   EXPECT_NE(importer.last.find("two functions 'own.f' of one overload"),

@@ -38,7 +38,7 @@ TEST(ModulePaths, AreRead) {
   EXPECT_EQ(readModulePaths(graph), expected);
 }
 
-TEST(ModulePaths, IgnoreWhatIsNoList) {
+TEST(ModulePaths, IgnoreMalformedLists) {
   onnx::GraphProto graph;
   for (const char *value : {"", "'", "['a", "linear", "['a']", "[\"a', 'b']"})
     addNode(graph, std::string("node") + value, "y", value);

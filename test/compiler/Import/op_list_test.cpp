@@ -225,9 +225,9 @@ std::string OpList::text() const {
     os << " | " << join(of.types) << " | " << (of.hasGradient ? "yes" : "-")
        << " | " << join(of.classes) << " | " << of.formats.text() << " | "
        << join(of.kernels) << " | "
-       << (row.import == refuseData ? "alone"
-           : row.fold               ? "too"
-                                    : "-")
+       << (row.import == requireConstants ? "alone"
+           : row.fold                     ? "too"
+                                          : "-")
        << " |\n";
   });
   writeKernels(os);

@@ -187,7 +187,7 @@ const Case kCases[] = {
      "optimizer state 'momentum0' of 'w' has 23 bytes of data"},
 };
 
-TEST(OrtCheckpointInvalid, IsSaid) {
+TEST(OrtCheckpointInvalid, ReportsEachDefect) {
   for (const Case &each : kCases) {
     SCOPED_TRACE(each.what);
     ort::CheckpointT checkpoint = makeCheckpoint();

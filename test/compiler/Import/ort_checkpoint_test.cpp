@@ -140,7 +140,7 @@ TEST(OrtCheckpoint, HasTheOptimizersStateAndProperties) {
   EXPECT_EQ(checkpoint->strings[0].second, "größer");
 }
 
-TEST(OrtCheckpoint, NominalOnesHaveNamesOnly) {
+TEST(OrtCheckpoint, NominalCheckpointsHaveOnlyNames) {
   auto checkpoint =
       readOrtCheckpoint(kFolder + "/mlp-ce-adamw/nominal_checkpoint");
   ASSERT_EQ(messageOf(checkpoint), "");
@@ -260,7 +260,7 @@ INSTANTIATE_TEST_SUITE_P(Files, Damaged,
                            return name;
                          });
 
-TEST(OrtCheckpoint, WhatIsNone) {
+TEST(OrtCheckpoint, RejectsOtherFiles) {
   auto messageFor = [](const std::string &path) {
     auto checkpoint = readOrtCheckpoint(path);
     return messageOf(checkpoint);

@@ -10,13 +10,13 @@ using namespace mpc::test;
 
 namespace {
 
-TEST(TieCopies, MakesNodesOfWhatTheExporterStoredAgain) {
+TEST(RestoreTiedWeights, ReplacesStoredCopiesByNodes) {
   auto file = fileWith({{"w", {2, 3}, {1, 2, 3, 4, 5, 6}},
                         {"turned", {3, 2}, {1, 4, 2, 5, 3, 6}},
                         {"same", {2, 3}, {1, 2, 3, 4, 5, 6}},
                         {"other", {3, 2}, {1, 4, 2, 5, 3, 7}},
                         {"flat", {6}, {1, 2, 3, 4, 5, 6}}});
-  EXPECT_EQ(tieCopies(file, isNever),
+  EXPECT_EQ(restoreTiedWeights(file, isNever),
             (std::vector<std::string>{"'turned' with 'w'", "'same' with 'w'"}));
   const onnx::GraphProto &graph = file->proto.graph();
   ASSERT_EQ(graph.initializer_size(), 3);
@@ -31,27 +31,27 @@ TEST(TieCopies, MakesNodesOfWhatTheExporterStoredAgain) {
   EXPECT_EQ(graph.node(2).op_type(), "Relu");
 }
 
-TEST(TieCopies, LeavesWhatMayBeChance) {
+TEST(RestoreTiedWeights, IgnoresAccidentalMatches) {
   // Equal elements, a buffer, what was asked for, and copies of no parameter.
-  EXPECT_TRUE(tieCopies(fileWith({{"w", {2, 2}, {1, 1, 1, 1}},
-                                  {"ones", {2, 2}, {1, 1, 1, 1}}}),
-                        isNever)
+  EXPECT_TRUE(restoreTiedWeights(fileWith({{"w", {2, 2}, {1, 1, 1, 1}},
+                                           {"ones", {2, 2}, {1, 1, 1, 1}}}),
+                                 isNever)
                   .empty());
   EXPECT_TRUE(
-      tieCopies(fileWith({{"w", {1, 2}, {1, 2}}, {"b", {2, 1}, {1, 2}}}),
-                isNever)
+      restoreTiedWeights(
+          fileWith({{"w", {1, 2}, {1, 2}}, {"b", {2, 1}, {1, 2}}}), isNever)
           .empty());
-  EXPECT_TRUE(
-      tieCopies(fileWith({{"w", {1, 2}, {1, 2}}, {"val_0", {2, 1}, {1, 2}}}),
-                [](llvm::StringRef name) { return name == "val_0"; })
-          .empty());
-  EXPECT_TRUE(tieCopies(fileWith({{"val_0", {1, 2}, {1, 2}},
-                                  {"val_1", {2, 1}, {1, 2}}}),
-                        isNever)
+  EXPECT_TRUE(restoreTiedWeights(
+                  fileWith({{"w", {1, 2}, {1, 2}}, {"val_0", {2, 1}, {1, 2}}}),
+                  [](llvm::StringRef name) { return name == "val_0"; })
+                  .empty());
+  EXPECT_TRUE(restoreTiedWeights(fileWith({{"val_0", {1, 2}, {1, 2}},
+                                           {"val_1", {2, 1}, {1, 2}}}),
+                                 isNever)
                   .empty());
 }
 
-TEST(TieCopies, DoesNothingWithoutASignature) {
+TEST(RestoreTiedWeights, DoesNothingWithoutASignature) {
   auto file = std::make_shared<ModelFile>();
   for (const char *name : {"w", "v"}) {
     auto *tensor = file->proto.mutable_graph()->add_initializer();
@@ -61,30 +61,30 @@ TEST(TieCopies, DoesNothingWithoutASignature) {
     tensor->add_float_data(1);
     tensor->add_float_data(2);
   }
-  EXPECT_TRUE(tieCopies(file, isNever).empty());
+  EXPECT_TRUE(restoreTiedWeights(file, isNever).empty());
   EXPECT_EQ(file->proto.graph().initializer_size(), 2);
 }
 
 // Older files also list every initializer as an input.
-TEST(TieCopies, TakesInputsAway) {
+TEST(RestoreTiedWeights, RemovesInputs) {
   auto file = fileWith({{"w", {1, 2}, {1, 2}}, {"val_0", {2, 1}, {1, 2}}});
   for (const char *name : {"x", "w", "val_0"})
     file->proto.mutable_graph()->add_input()->set_name(name);
-  EXPECT_EQ(tieCopies(file, isNever).size(), 1u);
+  EXPECT_EQ(restoreTiedWeights(file, isNever).size(), 1u);
   ASSERT_EQ(file->proto.graph().input_size(), 2);
   EXPECT_EQ(file->proto.graph().input(1).name(), "w");
 }
 
-TEST(UntileWeights, TakesInputsAway) {
+TEST(DeduplicateRepeatedWeights, RemovesInputs) {
   auto file = fileWith({{"expand", {2, 2}, {1, 2, 1, 2}}});
   for (const char *name : {"expand", "x"})
     file->proto.mutable_graph()->add_input()->set_name(name);
-  EXPECT_EQ(untileWeights(file, isNever).size(), 1u);
+  EXPECT_EQ(deduplicateRepeatedWeights(file, isNever).size(), 1u);
   ASSERT_EQ(file->proto.graph().input_size(), 1);
   EXPECT_EQ(file->proto.graph().input(0).name(), "x");
 }
 
-TEST(LiftWeights, KeepsNodesOfWhatWouldBeTooMuch) {
+TEST(LiftWeights, KeepsNodesOfLargeWeights) {
   onnx::ModelProto model;
   for (const char *name : {"a", "b"}) {
     std::string shape = std::string(name) + ".shape";
@@ -108,7 +108,7 @@ TEST(LiftWeights, KeepsNodesOfWhatWouldBeTooMuch) {
   EXPECT_EQ(liftWeights(model, 512), (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(UntileWeights, MakesOneOfEqualParts) {
+TEST(DeduplicateRepeatedWeights, KeepsOneOfEqualParts) {
   auto file = fileWith({{"expand", {2, 1, 3}, {1, 2, 3, 1, 2, 3}},
                         {"other", {2, 1, 3}, {1, 2, 3, 1, 2, 4}},
                         {"ones", {2, 2}, {1, 1, 1, 1}},
@@ -116,7 +116,8 @@ TEST(UntileWeights, MakesOneOfEqualParts) {
                         {"mask", {2, 2}, {0, -1e9f, 0, -1e9f}},
                         {"arange", {2, 2}, {0, 1, 0, 1}},
                         {"b", {2, 2}, {1, 2, 1, 2}}});
-  EXPECT_EQ(untileWeights(file, isNever), std::vector<std::string>{"'expand'"});
+  EXPECT_EQ(deduplicateRepeatedWeights(file, isNever),
+            std::vector<std::string>{"'expand'"});
   const onnx::GraphProto &graph = file->proto.graph();
   ASSERT_EQ(graph.initializer_size(), 8);
   EXPECT_EQ(graph.initializer(0).name(), "expand.one");
@@ -128,11 +129,11 @@ TEST(UntileWeights, MakesOneOfEqualParts) {
   EXPECT_EQ(graph.node(0).output(0), "expand");
 }
 
-TEST(UntileWeights, GoesOnWithinEqualParts) {
+TEST(DeduplicateRepeatedWeights, DeduplicatesWithinEqualParts) {
   auto file = fileWith({{"token", {2, 2, 2}, {1, 2, 1, 2, 1, 2, 1, 2}},
                         {"rows", {1, 2, 2}, {1, 2, 1, 2}},
                         {"inner", {2, 2, 2}, {1, 2, 1, 2, 3, 4, 3, 4}}});
-  EXPECT_EQ(untileWeights(file, isNever),
+  EXPECT_EQ(deduplicateRepeatedWeights(file, isNever),
             (std::vector<std::string>{"'token'", "'rows'"}));
   const onnx::GraphProto &graph = file->proto.graph();
   EXPECT_EQ(graph.initializer(0).dims(0), 1);
@@ -140,13 +141,15 @@ TEST(UntileWeights, GoesOnWithinEqualParts) {
   EXPECT_EQ(graph.initializer(0).raw_data().size(), 2 * sizeof(float));
   EXPECT_EQ(graph.initializer(1).raw_data().size(), 2 * sizeof(float));
 }
-TEST(UntileWeights, LeavesWhatIsAskedForAndWhatNoParameterIsMissingFor) {
+TEST(DeduplicateRepeatedWeights, KeepsSelectedWeightsAndCompleteModels) {
   Matrix expand = {"expand", {2, 2}, {1, 2, 1, 2}};
-  EXPECT_TRUE(untileWeights(fileWith({expand}), [](llvm::StringRef name) {
-                return name == "expand";
-              }).empty());
   EXPECT_TRUE(
-      untileWeights(fileWith({{"w", {1}, {1}}, expand}), isNever).empty());
+      deduplicateRepeatedWeights(fileWith({expand}), [](llvm::StringRef name) {
+        return name == "expand";
+      }).empty());
+  EXPECT_TRUE(
+      deduplicateRepeatedWeights(fileWith({{"w", {1}, {1}}, expand}), isNever)
+          .empty());
 }
 
 } // namespace

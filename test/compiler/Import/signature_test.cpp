@@ -63,7 +63,7 @@ TEST(Signature, FollowsWhatWasComputedFromParameters) {
   EXPECT_EQ(signature.missing(), std::vector<std::string>{"a"});
 }
 
-TEST(Signature, OfNonsenseIsNoParameter) {
+TEST(Signature, MalformedEntriesAreNoParameters) {
   Signature signature(modelWith({"w"}, ": PARAMETER target='\ntarget=''\nw"));
   EXPECT_EQ(signature.roleOf("w"), Signature::Role::Computed);
   EXPECT_TRUE(signature.missing().empty());

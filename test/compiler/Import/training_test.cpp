@@ -150,7 +150,7 @@ TEST(HostileTraining, WrongNames) {
   }
 }
 
-TEST(HostileTraining, ArtifactsAreFine) {
+TEST(HostileTraining, ImportsUnchangedArtifacts) {
   FolderImporter importer;
   for (const char *name : {"mlp-ce-clip", "cnn-sgd", "transformer"})
     EXPECT_TRUE(importer.expectClearAnswer(Folder(name))) << importer.last;
@@ -186,7 +186,7 @@ TEST(HostileTraining, ArtifactsTruncated) {
 }
 
 // Files of two different folders do not match.
-TEST(HostileTraining, ArtifactsOfOthers) {
+TEST(HostileTraining, MixedArtifacts) {
   Folder folder("mlp-ce-clip"), other("cnn-sgd");
   for (const char *file : Folder::kFiles) {
     SCOPED_TRACE(file);
@@ -199,7 +199,7 @@ TEST(HostileTraining, ArtifactsOfOthers) {
   }
 }
 
-TEST(HostileTraining, ArtifactsMissing) {
+TEST(HostileTraining, MissingArtifacts) {
   for (const char *file : Folder::kFiles) {
     SCOPED_TRACE(file);
     Folder folder("mlp-ce-clip");

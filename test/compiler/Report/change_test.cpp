@@ -64,7 +64,7 @@ TEST(ReportChange, KnowsWeightsAndPins) {
 }
 
 // Extreme numbers in a report do not cause overflows.
-TEST(ReportChange, BoundsLies) {
+TEST(ReportChange, BoundsExtremeNumbers) {
   Function function = chain("bf16");
   for (Op &op : function.ops) {
     op.cost.bytes = UINT64_MAX;

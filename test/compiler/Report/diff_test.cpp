@@ -41,7 +41,7 @@ std::string differenceOf(const Report &before, const Report &after,
   return text;
 }
 
-TEST(ReportDiff, SeesNone) {
+TEST(ReportDiff, ReportsNoDifference) {
   Report report = makeReport(), other = makeReport();
   other.model = "elsewhere.onnx";
   other.functions[0].ops[0].reason = "16 bit would move 9 bytes more";

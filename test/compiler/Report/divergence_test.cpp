@@ -33,7 +33,7 @@ Function makeFunction(const std::vector<Line> &lines) {
   return function;
 }
 
-TEST(Divergence, ErrorIsOfTheNorm) {
+TEST(Divergence, ErrorIsRelativeToTheNorm) {
   EXPECT_DOUBLE_EQ(relativeError({3, 5}, {3, 4}), 0.2);
   EXPECT_DOUBLE_EQ(relativeError({3, 5}, {3, 4}, 10), 0.1);
   EXPECT_EQ(relativeError({0, 0}, {0, 0}), 0);
@@ -41,7 +41,7 @@ TEST(Divergence, ErrorIsOfTheNorm) {
   EXPECT_EQ(relativeError({}, {}), 0);
 }
 
-TEST(Divergence, ErrorOfWhatIsNotFinite) {
+TEST(Divergence, ErrorOfNonFiniteValues) {
   EXPECT_EQ(relativeError({1, kInf}, {1, 4}), INFINITY);
   EXPECT_EQ(relativeError({1, kNan}, {1, 4}), INFINITY);
   // Masks are infinite in both, or large in one.
@@ -49,7 +49,7 @@ TEST(Divergence, ErrorOfWhatIsNotFinite) {
   EXPECT_EQ(relativeError({1, -65504}, {1, -kInf}), 0);
 }
 
-TEST(Divergence, OpsAreToldByNodeKindAndOrder) {
+TEST(Divergence, OpsMatchByNodeKindAndOrder) {
   Function left = makeFunction({{"a", "train.add", {}},
                                 {"a", "train.add", {0}},
                                 {"b", "train.mul", {1}},
@@ -69,17 +69,17 @@ TEST(Divergence, OpsAreToldByNodeKindAndOrder) {
   EXPECT_EQ(ops[2].inputs, (std::vector<int64_t>{0, -1, -1}));
 }
 
-TEST(Divergence, BlamesTheFirstWhoseInputsAreRight) {
+TEST(Divergence, FindsTheFirstOpWithCorrectInputs) {
   Function function = makeFunction(
       {{"a", "x", {}}, {"b", "x", {0}}, {"c", "x", {1}}, {"d", "x", {0, 2}}});
   std::vector<SharedOp> ops = matchOps(function, function);
-  EXPECT_EQ(findParting(ops, {0.01, 0.02, 0.03, 0.1}, 0.1), std::nullopt);
-  EXPECT_EQ(findParting(ops, {0.01, 0.5, 0.9, 0.9}, 0.1), 1u);
-  EXPECT_EQ(findParting(ops, {0.01, 0.02, INFINITY, INFINITY}, 0.1), 2u);
+  EXPECT_EQ(findDivergence(ops, {0.01, 0.02, 0.03, 0.1}, 0.1), std::nullopt);
+  EXPECT_EQ(findDivergence(ops, {0.01, 0.5, 0.9, 0.9}, 0.1), 1u);
+  EXPECT_EQ(findDivergence(ops, {0.01, 0.02, INFINITY, INFINITY}, 0.1), 2u);
   // "c" is the first op with a large error, but "b" caused most of it.
-  EXPECT_EQ(findParting(ops, {0.01, 0.09, 0.12, 0.2}, 0.1), 1u);
-  EXPECT_EQ(findParting(ops, {0.04, 0.06, 0.12, 0.2}, 0.1), 2u);
-  EXPECT_EQ(findParting(ops, {0.09, 0.095, 0.1, 0.12}, 0.1), 0u);
+  EXPECT_EQ(findDivergence(ops, {0.01, 0.09, 0.12, 0.2}, 0.1), 1u);
+  EXPECT_EQ(findDivergence(ops, {0.04, 0.06, 0.12, 0.2}, 0.1), 2u);
+  EXPECT_EQ(findDivergence(ops, {0.09, 0.095, 0.1, 0.12}, 0.1), 0u);
   EXPECT_DOUBLE_EQ(errorOfInputs(ops[3], {0.01, 0.5, 0.9, 2}), 0.9);
   EXPECT_EQ(errorOfInputs(ops[0], {0.01, 0.5, 0.9, 2}), 0);
 }

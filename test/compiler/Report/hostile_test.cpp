@@ -77,7 +77,7 @@ std::string showAll(const Report &report) {
   return text + htmlPage(report);
 }
 
-TEST(ReportHostile, SurvivesWhateverStandsAnywhere) {
+TEST(ReportHostile, HandlesArbitraryValuesInReports) {
   const std::vector<Value> junk = {nullptr,
                                    true,
                                    -1,

@@ -7,7 +7,7 @@
 #include <cmath>
 
 using namespace mpc::report;
-using mpc::Terms;
+using mpc::ErrorPropagation;
 
 namespace {
 
@@ -20,7 +20,7 @@ public:
   using Numbers = std::vector<double>;
 
   /// Adds a line that reads earlier lines (-1 for none); returns its number.
-  int64_t add(Terms terms, Numbers value, std::vector<int64_t> reads,
+  int64_t add(ErrorPropagation terms, Numbers value, std::vector<int64_t> reads,
               std::vector<size_t> elements = {}) {
     Op op;
     op.op = "op";
@@ -58,11 +58,12 @@ public:
 
 TEST(Magnitudes, SumsOfManyElements) {
   Graph graph;
-  int64_t x = graph.add(Terms::Other, {24, -32}, {});
-  int64_t sum = graph.add(Terms::Summed, {-8}, {x});
-  int64_t mean = graph.add(Terms::Averaged, {1, 2, 3, 4}, {x}, {256});
-  int64_t other = graph.add(Terms::Other, {1}, {x});
-  int64_t unknown = graph.add(Terms::Summed, {1}, {-1});
+  int64_t x = graph.add(ErrorPropagation::Other, {24, -32}, {});
+  int64_t sum = graph.add(ErrorPropagation::Summed, {-8}, {x});
+  int64_t mean =
+      graph.add(ErrorPropagation::Averaged, {1, 2, 3, 4}, {x}, {256});
+  int64_t other = graph.add(ErrorPropagation::Other, {1}, {x});
+  int64_t unknown = graph.add(ErrorPropagation::Summed, {1}, {-1});
   std::vector<double> norms = graph.leastNorms();
   EXPECT_EQ(norms[x], 0);
   EXPECT_DOUBLE_EQ(norms[sum], 40.0 / 16);
@@ -71,18 +72,18 @@ TEST(Magnitudes, SumsOfManyElements) {
   EXPECT_EQ(norms[unknown], 0);
 }
 
-TEST(Magnitudes, OfWhatIsFinite) {
+TEST(Magnitudes, IgnoreNonFiniteValues) {
   Graph graph;
-  int64_t x = graph.add(Terms::Other, {kInfinity, 3, 4}, {});
-  int64_t sum = graph.add(Terms::Summed, {kInfinity}, {x});
+  int64_t x = graph.add(ErrorPropagation::Other, {kInfinity, 3, 4}, {});
+  int64_t sum = graph.add(ErrorPropagation::Summed, {kInfinity}, {x});
   EXPECT_EQ(graph.leastNorms()[sum], 5.0 / 16);
 }
 
 TEST(Magnitudes, EachResultForItself) {
   Graph graph;
-  int64_t x = graph.add(Terms::Other, {24, -32}, {});
-  int64_t norm = graph.add(Terms::Other, {1, 1}, {x});
-  graph.line(norm).terms = {Terms::Other, Terms::Summed};
+  int64_t x = graph.add(ErrorPropagation::Other, {24, -32}, {});
+  int64_t norm = graph.add(ErrorPropagation::Other, {1, 1}, {x});
+  graph.line(norm).terms = {ErrorPropagation::Other, ErrorPropagation::Summed};
   std::vector<SharedOp> ops = matchOps(graph.function, graph.function);
   Magnitudes magnitudes(ops, graph.function, kUnitOfF64);
   magnitudes.leastNormOf(x, 0, {24, -32});
@@ -94,11 +95,11 @@ TEST(Magnitudes, EachResultForItself) {
 // The difference of two terms: only rounding errors, or a result with digits.
 TEST(Magnitudes, SumsOfTwoThatCancel) {
   Graph graph;
-  int64_t x = graph.add(Terms::Other, {3, 4}, {});
-  int64_t y = graph.add(Terms::Other, {-3, -4}, {});
-  int64_t nothing = graph.add(Terms::Added, {1e-16, 0}, {x, y});
-  int64_t little = graph.add(Terms::Added, {1e-3, 0}, {x, y});
-  int64_t roundings = graph.add(Terms::Added, {1e-7, 0}, {x, y});
+  int64_t x = graph.add(ErrorPropagation::Other, {3, 4}, {});
+  int64_t y = graph.add(ErrorPropagation::Other, {-3, -4}, {});
+  int64_t nothing = graph.add(ErrorPropagation::Added, {1e-16, 0}, {x, y});
+  int64_t little = graph.add(ErrorPropagation::Added, {1e-3, 0}, {x, y});
+  int64_t roundings = graph.add(ErrorPropagation::Added, {1e-7, 0}, {x, y});
   std::vector<double> norms = graph.leastNorms();
   const double terms = std::sqrt(50.0);
   EXPECT_DOUBLE_EQ(norms[nothing], terms / 16);
@@ -109,17 +110,18 @@ TEST(Magnitudes, SumsOfTwoThatCancel) {
   EXPECT_DOUBLE_EQ(graph.leastNorms(kUnitOfF32)[little], terms * 0x1p-14);
 }
 
-TEST(Magnitudes, FollowWhatMovesAndScales) {
+TEST(Magnitudes, FollowMovesAndProducts) {
   Graph graph;
-  int64_t x = graph.add(Terms::Other, {3}, {});
-  int64_t y = graph.add(Terms::Other, {-3}, {});
-  int64_t nothing = graph.add(Terms::Added, {0}, {x, y});
-  int64_t moved = graph.add(Terms::Other, {0, 0, 0, 0}, {nothing});
+  int64_t x = graph.add(ErrorPropagation::Other, {3}, {});
+  int64_t y = graph.add(ErrorPropagation::Other, {-3}, {});
+  int64_t nothing = graph.add(ErrorPropagation::Added, {0}, {x, y});
+  int64_t moved = graph.add(ErrorPropagation::Other, {0, 0, 0, 0}, {nothing});
   graph.line(moved).precisionClass = "transparent";
-  int64_t mask = graph.add(Terms::Other, {0, 0, 1, 0}, {});
-  int64_t masked = graph.add(Terms::Scaled, {0, 0, 0, 0}, {moved, mask});
-  int64_t other = graph.add(Terms::Other, {0, 0, 0, 0}, {masked});
-  int64_t sum = graph.add(Terms::Summed, {0}, {masked});
+  int64_t mask = graph.add(ErrorPropagation::Other, {0, 0, 1, 0}, {});
+  int64_t masked =
+      graph.add(ErrorPropagation::Scaled, {0, 0, 0, 0}, {moved, mask});
+  int64_t other = graph.add(ErrorPropagation::Other, {0, 0, 0, 0}, {masked});
+  int64_t sum = graph.add(ErrorPropagation::Summed, {0}, {masked});
   std::vector<double> norms = graph.leastNorms();
   const double terms = std::sqrt(18.0);
   EXPECT_DOUBLE_EQ(norms[nothing], terms / 16);
@@ -129,18 +131,19 @@ TEST(Magnitudes, FollowWhatMovesAndScales) {
   EXPECT_DOUBLE_EQ(norms[sum], terms / 16);
 }
 
-TEST(Magnitudes, QuotientsAndProductsLessSums) {
+TEST(Magnitudes, QuotientsAndCentredProducts) {
   Graph graph;
-  int64_t x = graph.add(Terms::Other, {3}, {});
-  int64_t y = graph.add(Terms::Other, {-3}, {});
-  int64_t nothing = graph.add(Terms::Added, {0}, {x, y});
-  int64_t count = graph.add(Terms::Other, {4, 4}, {});
-  int64_t shared = graph.add(Terms::Divided, {0, 0}, {nothing, count});
-  int64_t chosen = graph.add(Terms::Moved, {0, 0}, {-1, shared});
-  int64_t grad = graph.add(Terms::Other, {2, 2, 2, 2}, {});
-  int64_t softmax = graph.add(Terms::Other, {.1, .7, .1, .1}, {});
+  int64_t x = graph.add(ErrorPropagation::Other, {3}, {});
+  int64_t y = graph.add(ErrorPropagation::Other, {-3}, {});
+  int64_t nothing = graph.add(ErrorPropagation::Added, {0}, {x, y});
+  int64_t count = graph.add(ErrorPropagation::Other, {4, 4}, {});
+  int64_t shared =
+      graph.add(ErrorPropagation::Divided, {0, 0}, {nothing, count});
+  int64_t chosen = graph.add(ErrorPropagation::Moved, {0, 0}, {-1, shared});
+  int64_t grad = graph.add(ErrorPropagation::Other, {2, 2, 2, 2}, {});
+  int64_t softmax = graph.add(ErrorPropagation::Other, {.1, .7, .1, .1}, {});
   int64_t centred =
-      graph.add(Terms::Centred, {0, 1e-17, 0, 0}, {grad, softmax});
+      graph.add(ErrorPropagation::Centred, {0, 1e-17, 0, 0}, {grad, softmax});
   std::vector<double> norms = graph.leastNorms();
   EXPECT_DOUBLE_EQ(norms[shared], std::sqrt(18.0) / 16 * std::sqrt(2.0) / 4);
   EXPECT_DOUBLE_EQ(norms[chosen], norms[shared]);
@@ -150,12 +153,13 @@ TEST(Magnitudes, QuotientsAndProductsLessSums) {
 // The gradient through the maximum that a log-sum-exp subtracts: the incoming
 // gradient minus the sum of its product with the softmax. It is 0; an error of
 // 1 % is detected.
-TEST(Magnitudes, TrueErrorsAreFound) {
+TEST(Magnitudes, DetectTrueErrors) {
   Graph graph;
-  int64_t grad = graph.add(Terms::Other, {0.5, -0.25}, {});
-  int64_t parts = graph.add(Terms::Other, {0.2, 0.3, -0.2, -0.05}, {});
-  int64_t sum = graph.add(Terms::Summed, {0.5, -0.25}, {parts});
-  int64_t rest = graph.add(Terms::Added, {1e-17, 0}, {grad, sum});
+  int64_t grad = graph.add(ErrorPropagation::Other, {0.5, -0.25}, {});
+  int64_t parts =
+      graph.add(ErrorPropagation::Other, {0.2, 0.3, -0.2, -0.05}, {});
+  int64_t sum = graph.add(ErrorPropagation::Summed, {0.5, -0.25}, {parts});
+  int64_t rest = graph.add(ErrorPropagation::Added, {1e-17, 0}, {grad, sum});
   std::vector<double> norms = graph.leastNorms();
   auto errorOf = [&](std::vector<double> value) {
     return relativeError(value, graph.values[rest], norms[rest]);

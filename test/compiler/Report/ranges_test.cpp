@@ -117,7 +117,7 @@ TEST(Ranges, RefusesWhatIsNoProfile) {
 }
 
 // Histograms without the empty bins at both ends.
-TEST(Ranges, StandInThePage) {
+TEST(Ranges, AreWrittenToThePage) {
   Report report = reportOf(kRangesReport);
   Profile profile = llvm::cantFail(Profile::parse(kProfile, "dir/p.json"));
   Ranges ranges = llvm::cantFail(Ranges::match(report, profile));
@@ -143,7 +143,7 @@ void collectValues(llvm::json::Value &value,
       collectValues(entry, all);
 }
 
-TEST(Ranges, SurviveWhateverStandsAnywhere) {
+TEST(Ranges, HandleArbitraryValuesInProfiles) {
   Report report = reportOf(kRangesReport);
   llvm::json::Value whole = llvm::cantFail(llvm::json::parse(kProfile));
   std::vector<llvm::json::Value *> places;

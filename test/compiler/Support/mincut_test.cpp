@@ -21,7 +21,7 @@ struct Network {
   std::vector<Cost> costs;
 
   /// Bit `i` of `sinks` puts node `i` on the sink side.
-  int64_t price(uint32_t sinks) const {
+  int64_t cutCost(uint32_t sinks) const {
     int64_t total = 0;
     for (const Cost &c : costs) {
       bool fromSource = c.from < 0 || !(sinks >> c.from & 1);
@@ -71,7 +71,7 @@ TEST(MinCut, AgreesWithBruteForce) {
     Network network = makeRandom(random);
     int64_t best = MinCut::forbidden;
     for (uint32_t sinks = 0; sinks < 1u << network.nodes; ++sinks)
-      best = std::min(best, network.price(sinks));
+      best = std::min(best, network.cutCost(sinks));
 
     std::vector<MinCut::Node> ids;
     MinCut cut = network.build(ids);
@@ -83,11 +83,11 @@ TEST(MinCut, AgreesWithBruteForce) {
     uint32_t chosen = 0;
     for (int i = 0; i < network.nodes; ++i)
       chosen |= static_cast<uint32_t>(!cut.isSource(ids[i])) << i;
-    ASSERT_EQ(network.price(chosen), best) << "round " << round;
+    ASSERT_EQ(network.cutCost(chosen), best) << "round " << round;
     // Among all minimum cuts, finds the one with the most nodes on the source
     // side: the sink side of every other minimum cut is a superset of its own.
     for (uint32_t sinks = 0; sinks < 1u << network.nodes; ++sinks)
-      if (network.price(sinks) == best) {
+      if (network.cutCost(sinks) == best) {
         ASSERT_EQ(sinks & chosen, chosen) << "round " << round;
       }
   }

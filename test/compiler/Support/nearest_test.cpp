@@ -20,7 +20,7 @@ TEST(Nearest, OffersThreeAtMostAndEachOnce) {
             "; nearest are 'a', 'b' and 'c'");
 }
 
-TEST(Nearest, OffersNothingWhereThereIsNothing) {
+TEST(Nearest, IsEmptyWithoutCandidates) {
   EXPECT_EQ(describeNearest("x", {}), "");
   EXPECT_EQ(describeNearest(".*", {"a"}), "; nearest is 'a'");
 }

@@ -45,7 +45,7 @@ ptxas info    : Used 40 registers, 33 bytes smem, 392 bytes cmem[0])");
   EXPECT_EQ(numbersOf(kernels[0]), (std::vector<int64_t>{40, 0, 0, 0, 33}));
 }
 
-TEST(AssemblerLog, WhatIsNotSaidIsNotKnown) {
+TEST(AssemblerLog, MissingValuesAreUnknown) {
   EXPECT_TRUE(parseAssemblerLog("").empty());
   EXPECT_TRUE(parseAssemblerLog("ptxas info : Used 40 registers").empty());
   std::vector<KernelResources> kernels = parseAssemblerLog(

@@ -14,7 +14,7 @@ Machine findMachine(const char *device,
 }
 
 // The cost model must not reward a format for which the machine has no units.
-TEST(Machine, GainsByUnitsAlone) {
+TEST(Machine, GainsOnlyWithHardwareUnits) {
   EXPECT_NEAR(findMachine("cuda", {"sm_80"}).bytesPerFlop(), 0.047, 0.0005);
   EXPECT_NEAR(findMachine("cpu", {"avx512f", "avx512bf16"}).bytesPerFlop(),
               0.05, 0.0005);
@@ -23,7 +23,7 @@ TEST(Machine, GainsByUnitsAlone) {
 }
 
 // GPUs before Ada and CPUs multiply FP8 in 16 bit; CPUs multiply f16 in f32.
-TEST(Machine, WidensWhatItHasNoUnitsFor) {
+TEST(Machine, WidensFormatsWithoutHardwareUnits) {
   Machine ampere = findMachine("cuda", {"sm_80"});
   EXPECT_EQ(ampere.fp8, ampere.bf16);
   Machine hopper = findMachine("cuda", {"sm_80", "sm_89", "sm_90"});
@@ -39,8 +39,8 @@ TEST(Machine, WidensWhatItHasNoUnitsFor) {
 // costs time.
 TEST(Machine, ChargesTransposesAndLaunchesOfGpus) {
   Machine hopper = findMachine("cuda", {"sm_80", "sm_89", "sm_90"});
-  EXPECT_GT(hopper.turnedBytes, 0);
-  EXPECT_LT(hopper.turnedBytes, hopper.bytes);
+  EXPECT_GT(hopper.transposedBytes, 0);
+  EXPECT_LT(hopper.transposedBytes, hopper.bytes);
   EXPECT_GT(hopper.launch, 0);
   EXPECT_EQ(findMachine("cpu", {}).launch, 0);
 }

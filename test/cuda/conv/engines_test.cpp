@@ -158,7 +158,7 @@ TEST_F(CudaConv, LaterProcessesUseWhatWasTimed) {
 
 TEST_F(CudaConv, PlansThatAreNoTextAreTimedAnew) {
   library.engines = {{10}, {7}};
-  library.wordless = true;
+  library.cannot_serialize_plans = true;
   CudaContext device = context();
   for (int session = 0; session < 2; ++session) {
     device.shared = make_cuda_shared();

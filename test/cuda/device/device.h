@@ -154,7 +154,7 @@ inline std::unique_ptr<Kernel> make_again(const KernelDesc& desc) {
   EXPECT_TRUE(must_make(desc, device().context));
   CudaContext again = device().context;
   again.shared = make_cuda_shared();
-  again.choices = std::make_shared<ChoiceStore>();
+  again.autotune_caches = std::make_shared<AutotuneCaches>();
   auto kernel = must_make(desc, again);
   if (kernel) {
     EXPECT_NE(kernel->implementation().find("of an earlier trial"),

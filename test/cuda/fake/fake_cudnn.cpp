@@ -199,7 +199,8 @@ cudnnStatus_t get_attribute(cudnnBackendDescriptor_t descriptor,
                 static_cast<cudnnBackendNumericalNote_t*>(values));
       return CUDNN_STATUS_SUCCESS;
     case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION: {
-      if (current->wordless) return refuse("no plan is given out as text");
+      if (current->cannot_serialize_plans)
+        return refuse("no plan is given out as text");
       const std::string text = text_of_plan(made);
       *found = static_cast<int64_t>(text.size());
       // Without memory only the size is requested.

@@ -40,7 +40,7 @@ struct FakeCudnn {
   size_t handles = 0, descriptors = 0;  // Currently alive.
   size_t plans = 0, executions = 0;     // Made so far.
   size_t restored = 0;                  // Plans restored from text.
-  bool wordless = false;                // Plans cannot be written as text.
+  bool cannot_serialize_plans = false;  // Plans cannot be written as text.
   // The engine of the last execution.
   size_t last = 0;
   cuda::CUstream stream = nullptr;

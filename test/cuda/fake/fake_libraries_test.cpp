@@ -200,8 +200,8 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
   const Cudnn* cudnn = context.cudnn;
   for (const KernelDesc& call : calls) {
     SCOPED_TRACE(describe(call, {1, false}));
-    const bool multiplies = calls_library(call.id, CudaLibrary::cublaslt);
-    const bool convolves = calls_library(call.id, CudaLibrary::cudnn);
+    const bool multiplies = needs_library(call.id, CudaLibrary::cublaslt);
+    const bool convolves = needs_library(call.id, CudaLibrary::cudnn);
     EXPECT_EQ(multiplies, call.id == KernelId::matmul ||
                               call.id == KernelId::scaled_matmul ||
                               call.id == KernelId::attention ||
@@ -218,7 +218,7 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
     EXPECT_EQ(make_cuda_kernel(call, without, &error) == nullptr,
               multiplies || convolves);
   }
-  EXPECT_FALSE(calls_library(static_cast<KernelId>(0), CudaLibrary::cudnn));
+  EXPECT_FALSE(needs_library(static_cast<KernelId>(0), CudaLibrary::cudnn));
 }
 
 TEST_F(FakeLibrariesTest, EachCallOfTheDriverMayFail) {

@@ -18,8 +18,8 @@ namespace mpc::test {
 // Signatures of driver functions use these names.
 using namespace cuda;
 
-// A piece of work; returns its result.
-using FakeWork = std::function<cuda::CUresult()>;
+// An operation in a stream or graph; returns its result.
+using FakeOperation = std::function<cuda::CUresult()>;
 
 struct FakeEvent {
   // Numbers of records that were queued and that have run.
@@ -29,11 +29,11 @@ struct FakeEvent {
 };
 
 struct FakeGraph {
-  std::vector<FakeWork> nodes;
+  std::vector<FakeOperation> nodes;
 };
 
 struct FakeStream {
-  std::deque<FakeWork> work;
+  std::deque<FakeOperation> work;
   std::unique_ptr<FakeGraph> capture;  // While capturing.
   bool capture_broken = false;
 };
@@ -111,7 +111,7 @@ struct FakeDriver::State {
   int current_device() const;
 
   // Queues work on a stream, or records it if the stream is capturing.
-  cuda::CUresult enqueue(cuda::CUstream handle, FakeWork work);
+  cuda::CUresult enqueue(cuda::CUstream handle, FakeOperation work);
   // Runs queued work, up to the last record of `event` if it is not null.
   void run(FakeStream* stream, const FakeEvent* event = nullptr,
            uint64_t record = 0);

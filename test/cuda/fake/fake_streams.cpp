@@ -11,7 +11,7 @@ FakeStream* State::find_stream(CUstream handle) {
   return handle ? streams.find(handle) : &default_stream;
 }
 
-CUresult State::enqueue(CUstream handle, FakeWork work) {
+CUresult State::enqueue(CUstream handle, FakeOperation work) {
   FakeStream* stream = find_stream(handle);
   if (!stream) return CUDA_ERROR_INVALID_HANDLE;
   if (stream->capture) {
@@ -25,7 +25,7 @@ CUresult State::enqueue(CUstream handle, FakeWork work) {
 
 void State::run(FakeStream* stream, const FakeEvent* event, uint64_t record) {
   while (!stream->work.empty() && (!event || event->happened < record)) {
-    FakeWork work = std::move(stream->work.front());
+    FakeOperation work = std::move(stream->work.front());
     stream->work.pop_front();
     // A broken device does no more work, but events still occur.
     CUresult result = work();
@@ -180,7 +180,7 @@ CUresult State::cuGraphLaunch(CUgraphExec handle, CUstream stream) {
   FakeGraphExec* executable = graph_execs.find(handle);
   if (!executable) return CUDA_ERROR_INVALID_HANDLE;
   return enqueue(stream, [graph = executable->graph] {
-    for (const FakeWork& node : graph->nodes) {
+    for (const FakeOperation& node : graph->nodes) {
       CUresult result = node();
       if (result != CUDA_SUCCESS) return result;
     }

@@ -184,7 +184,7 @@ TEST_F(CudaMatmul, WithoutRoomForATrialTakesTheFirst) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
-TEST(Cublaslt, TheLibraryThatSuitsTheDriverIsLookedForFirst) {
+TEST(Cublaslt, PrefersTheLibraryThatMatchesTheDriver) {
   for (const int version : {13000, 13010, 0})
     EXPECT_STREQ(cuda::cublaslt_files(version)[0], "libcublasLt.so.13");
   for (const int version : {11080, 12000, 12090}) {

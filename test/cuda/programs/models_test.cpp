@@ -121,7 +121,7 @@ TEST_P(GpuModels, GoOnFromACheckpointBitForBit) {
 // No fallbacks are used: a step without a graph, a choice that was not timed,
 // or an attention without cuDNN would compute the same, but several times
 // slower.
-TEST_P(GpuModels, FallBackToNothing) {
+TEST_P(GpuModels, UseNoFallbacks) {
   Batches batches(program_);
   step(gpu_, batches);
   EXPECT_EQ(gpu_.device().find(" ("), std::string::npos) << gpu_.device();

@@ -112,7 +112,7 @@ std::vector<uint32_t> threads_in_order(Order order, uint64_t seed) {
   return seen;
 }
 
-TEST(Orders, AreWhatTheySay) {
+TEST(Orders, RunThreadsInTheirOrder) {
   const auto up = threads_in_order(Order::kAscending, 1);
   const auto down = threads_in_order(Order::kDescending, 1);
   ASSERT_EQ(up.size(), 160u);

@@ -5,7 +5,7 @@
 namespace mpc::test {
 
 /// Two operands, either of which may broadcast, or the same operand twice.
-static void drawBinary(Sketch &s, Range range) {
+static void drawBinary(SampleBuilder &s, Range range) {
   Shape whole = s.shape(0, 5);
   Shape left = s.oneIn(3) ? whole : s.broadcasting(whole);
   Shape right = s.oneIn(3) ? whole : s.broadcasting(whole);
@@ -13,20 +13,20 @@ static void drawBinary(Sketch &s, Range range) {
   s.apply({a, s.parameter("b", right, range)});
 }
 
-static void drawArithmetic(Sketch &s) {
+static void drawArithmetic(SampleBuilder &s) {
   if (s.number % 7 != 6)
     return drawBinary(s, {});
   std::string a = s.parameter("a", s.shape(0, 5));
   s.apply({a, a});
 }
 
-static void drawDiv(Sketch &s) {
-  drawBinary(s, s.turn() ? Range{-2, -0.5} : Range{0.5, 2});
+static void drawDiv(SampleBuilder &s) {
+  drawBinary(s, s.cycle() ? Range{-2, -0.5} : Range{0.5, 2});
 }
 
-static void drawPow(Sketch &s) {
+static void drawPow(SampleBuilder &s) {
   Shape whole = s.shape(0, 5), shape = s.broadcasting(whole);
-  if (s.turn()) {
+  if (s.cycle()) {
     std::string x = s.parameter("x", shape, {0.5, 2});
     Shape by = s.broadcasting(whole);
     std::string e = s.parameter("e", by, {-2, 2});
@@ -38,8 +38,8 @@ static void drawPow(Sketch &s) {
     return;
   }
   // Also integer powers of negative numbers.
-  bool isWhole = s.turn();
-  Range range = isWhole && s.turn() ? Range{-2, -0.3} : Range{0.3, 2};
+  bool isWhole = s.cycle();
+  Range range = isWhole && s.cycle() ? Range{-2, -0.3} : Range{0.3, 2};
   std::string x = s.parameter("x", whole, range);
   Shape by = s.oneIn(2) ? Shape() : s.broadcasting(whole);
   Values exponents(countOf(by));
@@ -49,40 +49,40 @@ static void drawPow(Sketch &s) {
 }
 
 /// Quotients that are not near an integer.
-static void drawMod(Sketch &s) {
+static void drawMod(SampleBuilder &s) {
   struct Ranges {
     Range x, d;
   };
-  Ranges ranges = s.turn<Ranges>({{{2.6, 2.9}, {1.5, 1.9}},
-                                  {{-2.9, -2.6}, {1.5, 1.9}},
-                                  {{7.2, 7.7}, {-2.35, -2.05}},
-                                  {{0.1, 0.9}, {1, 3}}});
+  Ranges ranges = s.cycle<Ranges>({{{2.6, 2.9}, {1.5, 1.9}},
+                                   {{-2.9, -2.6}, {1.5, 1.9}},
+                                   {{7.2, 7.7}, {-2.35, -2.05}},
+                                   {{0.1, 0.9}, {1, 3}}});
   Shape whole = s.shape(0, 5);
   s.attribute("fmod", 1);
   std::string x = s.parameter("x", s.broadcasting(whole), ranges.x);
   s.apply({x, s.parameter("d", s.broadcasting(whole), ranges.d)});
 }
 
-static void drawWhere(Sketch &s) {
+static void drawWhere(SampleBuilder &s) {
   Shape whole = s.shape(0, 5);
   std::string a = s.parameter("a", s.broadcasting(whole));
   std::string b = s.parameter("b", s.broadcasting(whole));
   Shape shape = s.broadcasting(whole);
   std::string condition =
-      s.turn() ? s.let("Less (" + a + ", " + b + ")")
-               : s.tensor("bool", s.list(countOf(shape), 0, 1), shape);
+      s.cycle() ? s.let("Less (" + a + ", " + b + ")")
+                : s.tensor("bool", s.list(countOf(shape), 0, 1), shape);
   s.apply({condition, a, b});
 }
 
-static void drawPRelu(Sketch &s) {
+static void drawPRelu(SampleBuilder &s) {
   Shape shape = s.shape(0, 5);
   std::string x = s.parameter("x", shape, {-2, 2}, {0});
   s.apply({x, s.parameter("s", s.broadcasting(shape))});
 }
 
 /// One to four operands.
-static void drawVariadic(Sketch &s) {
-  int64_t count = s.turn<int64_t>({3, 2, 1, 4});
+static void drawVariadic(SampleBuilder &s) {
+  int64_t count = s.cycle<int64_t>({3, 2, 1, 4});
   Shape whole = s.shape(0, 5, 60);
   std::vector<std::string> inputs;
   for (const char *name : {"a", "b", "c", "d"})
@@ -92,13 +92,13 @@ static void drawVariadic(Sketch &s) {
 }
 
 /// Constant and computed bounds.
-static void drawClip(Sketch &s) {
+static void drawClip(SampleBuilder &s) {
   Shape shape = s.shape(0, 5);
-  int bounds = s.turn({3, 1, 2, 0});
+  int bounds = s.cycle({3, 1, 2, 0});
   std::string low, high;
   double least = s.real(-1, -0.3), most = s.real(0.3, 1);
   std::string x = s.parameter("x", shape, {-2, 2}, {least, most});
-  bool areData = s.turn();
+  bool areData = s.cycle();
   auto bound = [&](const char *name, double number) {
     return areData ? s.let("Mul (" + s.parameter(name, {}, {0.7, 1.4}) + ", " +
                            s.scalar(number) + ")")
@@ -111,36 +111,36 @@ static void drawClip(Sketch &s) {
   s.apply({x, low, high});
 }
 
-static void drawSwiGlu(Sketch &s) {
+static void drawSwiGlu(SampleBuilder &s) {
   Shape shape = s.shape(0, 5, 60);
-  if (s.turn())
+  if (s.cycle())
     s.attribute("alpha", s.real(0.5, 2));
   std::string a =
-      s.parameter("a", shape, s.turn() ? Range{-40, 40} : Range{-3, 3});
+      s.parameter("a", shape, s.cycle() ? Range{-40, 40} : Range{-3, 3});
   s.apply({a, s.parameter("b", shape)});
 }
 
-static void drawCast(Sketch &s) {
+static void drawCast(SampleBuilder &s) {
   std::string x = s.parameter("x", s.shape(0, 5), {-2, 2}, {-1, 0, 1});
   // No gradient flows through integers, but their values matter.
-  int through = s.turn({0, 7, 6, 9});
+  int through = s.cycle({0, 7, 6, 9});
   std::string from = x;
   if (through)
     from = s.let("Cast <to = " + std::to_string(through) + "> (" + x + ")");
-  s.attribute("to", s.turn({1, 11}));
+  s.attribute("to", s.cycle({1, 11}));
   s.apply({from});
   s.use(s.let("Mul (y0, " + x + ")"));
 }
 
-static void drawCastLike(Sketch &s) {
+static void drawCastLike(SampleBuilder &s) {
   std::string x = s.parameter("x", s.shape(0, 5), {-2, 2});
   s.apply({x, s.scalar(1.0)});
 }
 
 /// Step functions, as factors.
-static void drawSteps(Sketch &s) {
+static void drawSteps(SampleBuilder &s) {
   Range range =
-      s.turn<Range>({{-2.4, 2.4}, {2.1, 2.4}, {-0.4, -0.1}, {30, 40}});
+      s.cycle<Range>({{-2.4, 2.4}, {2.1, 2.4}, {-0.4, -0.1}, {30, 40}});
   Values kinks;
   for (double kink = -3; kink <= 41; kink += 0.5)
     if (kink >= range.low && kink <= range.high)
@@ -150,15 +150,15 @@ static void drawSteps(Sketch &s) {
   s.use(s.let("Mul (y0, " + x + ")"));
 }
 
-static void drawIdentity(Sketch &s) {
+static void drawIdentity(SampleBuilder &s) {
   s.apply({s.parameter("x", s.shape(0, 5))});
 }
 
-static void drawTrilu(Sketch &s) {
+static void drawTrilu(SampleBuilder &s) {
   std::string x = s.parameter("x", s.shape(2, 5));
   if (s.oneIn(2))
-    s.attribute("upper", s.turn({1, 0}));
-  s.apply({x, s.turn() ? s.scalar(s.from(-3, 3)) : ""});
+    s.attribute("upper", s.cycle({1, 0}));
+  s.apply({x, s.cycle() ? s.scalar(s.from(-3, 3)) : ""});
 }
 
 std::vector<SampledOp> elementwiseSamples() {

@@ -32,7 +32,7 @@ struct Function {
 
 static const Range kFar = {30, 1e4}, kFarBelow = {-1e4, -30};
 
-static void drawFunction(Sketch &s, const Function &function) {
+static void drawFunction(SampleBuilder &s, const Function &function) {
   const std::vector<Range> &ranges = function.ranges;
   bool isPlain = s.number % 3 != 1 || ranges.size() == 1;
   Range range =
@@ -40,7 +40,7 @@ static void drawFunction(Sketch &s, const Function &function) {
   Values numbers, kinks = function.kinks;
   for (size_t i = 0; i < function.numbers.size(); ++i) {
     const Number &number = function.numbers[i];
-    bool isGiven = s.turn({true, false, true});
+    bool isGiven = s.cycle({true, false, true});
     numbers.push_back(isGiven ? s.real(number.range.low, number.range.high)
                               : function.standard[i]);
     if (isGiven)
@@ -53,11 +53,11 @@ static void drawFunction(Sketch &s, const Function &function) {
   s.apply({s.parameter("x", shape, range, kinks)});
 }
 
-static void drawGelu(Sketch &s) {
-  if (const char *form = s.turn({"", "tanh", "none"}); *form)
+static void drawGelu(SampleBuilder &s) {
+  if (const char *form = s.cycle({"", "tanh", "none"}); *form)
     s.attribute("approximate", form);
   Range range = s.number % 3 != 1 ? Range{-4, 4}
-                                  : s.turn<Range>({kFar, kFarBelow, {-9, -4}});
+                                  : s.cycle<Range>({kFar, kFarBelow, {-9, -4}});
   s.apply({s.parameter("x", s.shape(0, 5, 40), range)});
 }
 
@@ -148,8 +148,9 @@ static const std::vector<Function> &functions() {
 std::vector<SampledOp> functionSamples() {
   std::vector<SampledOp> result = {{"Gelu", "x", drawGelu}};
   for (const Function &function : functions())
-    result.push_back({function.op, "x",
-                      [&function](Sketch &s) { drawFunction(s, function); }});
+    result.push_back({function.op, "x", [&function](SampleBuilder &s) {
+                        drawFunction(s, function);
+                      }});
   return result;
 }
 

@@ -8,9 +8,9 @@
 namespace mpc::test {
 
 /// Scales or sizes of some dimensions.
-static void drawResize(Sketch &s) {
-  std::string mode = s.turn({"nearest", "linear", "cubic"});
-  std::string coordinates = s.turn(
+static void drawResize(SampleBuilder &s) {
+  std::string mode = s.cycle({"nearest", "linear", "cubic"});
+  std::string coordinates = s.cycle(
       {"half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel",
        "tf_crop_and_resize", s.opset >= 19 ? "half_pixel_symmetric" : ""});
   Shape shape = s.shape(1, 4, 60);
@@ -21,9 +21,9 @@ static void drawResize(Sketch &s) {
   if (hasAxes)
     axes = s.axes(rank, s.from(1, std::min<int64_t>(rank, 2)));
   Values scales, begins, ends;
-  bool areSizes = s.turn();
+  bool areSizes = s.cycle();
   const char *policy = s.opset >= 18 && areSizes
-                           ? s.turn({"", "not_larger", "not_smaller"})
+                           ? s.cycle({"", "not_larger", "not_smaller"})
                            : "";
   int changed = 0;
   for (int64_t axis : axes) {
@@ -43,8 +43,8 @@ static void drawResize(Sketch &s) {
   if (!coordinates.empty())
     s.attribute("coordinate_transformation_mode", coordinates.c_str());
   if (mode == "nearest")
-    s.attribute("nearest_mode", s.turn({"round_prefer_floor", "ceil", "floor",
-                                        "round_prefer_ceil"}));
+    s.attribute("nearest_mode", s.cycle({"round_prefer_floor", "ceil", "floor",
+                                         "round_prefer_ceil"}));
   if (mode == "cubic" && s.oneIn(2))
     s.attribute("cubic_coeff_a", -0.5);
   if (mode == "cubic" && !isCrop && s.oneIn(2))
@@ -79,11 +79,11 @@ static Values kinksOf(const Shape &image, bool alignCorners) {
   return kinks;
 }
 
-static void drawGridSample(Sketch &s) {
-  std::string mode = s.turn({"linear", "nearest", "cubic"});
-  const char *padding = s.turn({"zeros", "border", "reflection"});
-  bool alignCorners = s.turn();
-  auto rank = int64_t(s.turn({2, 3, 1, 2}));
+static void drawGridSample(SampleBuilder &s) {
+  std::string mode = s.cycle({"linear", "nearest", "cubic"});
+  const char *padding = s.cycle({"zeros", "border", "reflection"});
+  bool alignCorners = s.cycle();
+  auto rank = int64_t(s.cycle({2, 3, 1, 2}));
   if (mode == "cubic")
     rank = std::min<int64_t>(rank, 2);
   Shape image = s.list(rank, 1, rank == 3 ? 3 : 5);
@@ -101,12 +101,12 @@ static void drawGridSample(Sketch &s) {
   if (alignCorners)
     s.attribute("align_corners", 1);
   std::string x = s.parameter("x", shape);
-  s.apply(
-      {x, s.parameter("g", grid, s.turn() ? Range{-1.3, 1.3} : Range{-0.9, 0.9},
-                      kinksOf(image, alignCorners))});
+  s.apply({x, s.parameter("g", grid,
+                          s.cycle() ? Range{-1.3, 1.3} : Range{-0.9, 0.9},
+                          kinksOf(image, alignCorners))});
 }
 
-static void drawRoiAlign(Sketch &s) {
+static void drawRoiAlign(SampleBuilder &s) {
   Shape image = s.list(2, 1, 7);
   int64_t batch = s.from(1, 3), regions = s.from(1, 3);
   Values boxes;
@@ -115,37 +115,37 @@ static void drawRoiAlign(Sketch &s) {
     boxes.insert(boxes.end(),
                  {left, top, left + s.real(0.1, 6), top + s.real(0.1, 6)});
   }
-  s.attribute("mode", s.turn({"avg", "max"}));
+  s.attribute("mode", s.cycle({"avg", "max"}));
   s.attribute("output_height", s.from(1, 3));
   s.attribute("output_width", s.from(1, 3));
   s.attribute("sampling_ratio", s.from(1, 3));
-  s.attribute("spatial_scale", s.turn({1.0, 0.7}));
+  s.attribute("spatial_scale", s.cycle({1.0, 0.7}));
   if (s.opset >= 16)
     s.attribute("coordinate_transformation_mode",
-                s.turn({"half_pixel", "output_half_pixel"}));
+                s.cycle({"half_pixel", "output_half_pixel"}));
   std::string x = s.parameter("x", {batch, s.from(1, 3), image[0], image[1]});
   s.apply({x, s.floats(boxes, {regions, 4}),
            s.tensor("int64", s.list(regions, 0, batch - 1), {regions})});
 }
 
-static void drawAffineGrid(Sketch &s) {
-  int64_t rank = s.turn({2, 3}), batch = s.from(1, 3);
+static void drawAffineGrid(SampleBuilder &s) {
+  int64_t rank = s.cycle({2, 3}), batch = s.from(1, 3);
   Shape size = s.list(2 + rank, 1, 4);
   size[0] = batch;
-  if (s.turn())
+  if (s.cycle())
     s.attribute("align_corners", 1);
   std::string t = s.parameter("t", {batch, rank, rank + 1});
   s.apply({t, s.ints(size)});
 }
 
 /// The whole signal, truncated or padded; real or complex; forward or inverse.
-static void drawDft(Sketch &s) {
+static void drawDft(SampleBuilder &s) {
   Shape shape = s.shape(1, 3, 30);
   auto rank = int64_t(shape.size()) + 1;
   int64_t axis = s.from(0, rank - 2), length = shape[axis];
-  bool inverse = s.turn(), onesided = s.turn({false, false, true});
-  shape.push_back(onesided ? 1 + inverse : s.turn({1, 2}));
-  if (s.turn({false, true, true}))
+  bool inverse = s.cycle(), onesided = s.cycle({false, false, true});
+  shape.push_back(onesided ? 1 + inverse : s.cycle({1, 2}));
+  if (s.cycle({false, true, true}))
     length = s.from(1, 9);
   std::string given =
       length == shape[axis] && s.oneIn(2) ? "" : s.scalar(length);

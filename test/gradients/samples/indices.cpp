@@ -10,7 +10,7 @@ static int64_t fromFront(int64_t axis, const Shape &shape) {
 }
 
 /// A shape whose extents do not exceed those of `shape`, except for `axis`.
-static Shape within(Sketch &s, const Shape &shape, int64_t axis) {
+static Shape within(SampleBuilder &s, const Shape &shape, int64_t axis) {
   Shape result;
   for (int64_t extent : shape)
     result.push_back(s.from((extent + 1) / 2, extent));
@@ -18,7 +18,7 @@ static Shape within(Sketch &s, const Shape &shape, int64_t axis) {
   return result;
 }
 
-static void drawGatherElements(Sketch &s) {
+static void drawGatherElements(SampleBuilder &s) {
   Shape shape = s.shape(1, 4);
   int64_t axis = s.axis(shape), dim = fromFront(axis, shape);
   Shape by = within(s, shape, dim);
@@ -29,7 +29,7 @@ static void drawGatherElements(Sketch &s) {
 }
 
 /// `count` index tuples for dimensions `batch` and later.
-static Shape tuplesOf(Sketch &s, const Shape &shape, int64_t batch,
+static Shape tuplesOf(SampleBuilder &s, const Shape &shape, int64_t batch,
                       int64_t length, int64_t count) {
   Shape places;
   for (int64_t i = 0; i < count; ++i)
@@ -38,10 +38,10 @@ static Shape tuplesOf(Sketch &s, const Shape &shape, int64_t batch,
   return places;
 }
 
-static void drawGatherND(Sketch &s) {
+static void drawGatherND(SampleBuilder &s) {
   Shape shape = s.shape(1, 4);
   auto rank = int64_t(shape.size());
-  int64_t batch = s.turn() ? s.from(0, rank - 1) : 0;
+  int64_t batch = s.cycle() ? s.from(0, rank - 1) : 0;
   int64_t length = s.from(1, rank - batch);
   Shape by(shape.begin(), shape.begin() + batch);
   for (int64_t more = s.from(0, 2); more > 0; --more)
@@ -56,8 +56,8 @@ static void drawGatherND(Sketch &s) {
 
 /// The reduction for updates of the same element, and the updates. Some updates
 /// of a product are zero.
-static std::string updatesOf(Sketch &s, const Shape &shape) {
-  const char *reduction = s.turn({"none", "add", "mul", "max", "min"});
+static std::string updatesOf(SampleBuilder &s, const Shape &shape) {
+  const char *reduction = s.cycle({"none", "add", "mul", "max", "min"});
   if (std::string(reduction) != "none" || s.oneIn(2))
     s.attribute("reduction", reduction);
   std::string updates = s.parameter("u", shape);
@@ -69,7 +69,7 @@ static std::string updatesOf(Sketch &s, const Shape &shape) {
   return s.let("Mul (" + updates + ", " + s.floats(factors, shape) + ")");
 }
 
-static void drawScatterElements(Sketch &s) {
+static void drawScatterElements(SampleBuilder &s) {
   Shape shape = s.shape(1, 4, 60);
   int64_t axis = s.axis(shape), dim = fromFront(axis, shape);
   Shape by = within(s, shape, dim);
@@ -79,7 +79,7 @@ static void drawScatterElements(Sketch &s) {
   s.apply({x, s.indices(places, by), updates});
 }
 
-static void drawScatterND(Sketch &s) {
+static void drawScatterND(SampleBuilder &s) {
   Shape shape = s.shape(1, 4, 60);
   auto rank = int64_t(shape.size());
   int64_t length = s.from(1, rank);
@@ -92,7 +92,7 @@ static void drawScatterND(Sketch &s) {
 }
 
 /// Computed off and on values.
-static void drawOneHot(Sketch &s) {
+static void drawOneHot(SampleBuilder &s) {
   Shape by = s.shape(0, 3, 20);
   int64_t depth = s.from(1, 6);
   Shape places = s.list(countOf(by), -depth - 1, depth);
@@ -102,21 +102,21 @@ static void drawOneHot(Sketch &s) {
   s.apply({indices, s.scalar(depth), v});
 }
 
-static void drawCumSum(Sketch &s) {
+static void drawCumSum(SampleBuilder &s) {
   Shape shape = s.shape(1, 5);
-  if (s.turn())
+  if (s.cycle())
     s.attribute("exclusive", 1);
-  if (s.turn())
+  if (s.cycle())
     s.attribute("reverse", 1);
   std::string x = s.parameter("x", shape);
   s.apply({x, s.scalar(s.axis(shape))});
 }
 
-static void drawTopK(Sketch &s) {
+static void drawTopK(SampleBuilder &s) {
   Shape shape = s.shape(1, 4);
   int64_t axis = s.axis(shape), k = s.from(1, shape[fromFront(axis, shape)]);
   s.attribute("axis", axis);
-  if (!s.turn({true, false}))
+  if (!s.cycle({true, false}))
     s.attribute("largest", 0);
   if (s.oneIn(3))
     s.attribute("sorted", 1);
@@ -125,9 +125,9 @@ static void drawTopK(Sketch &s) {
   s.use("y0");
 }
 
-static void drawReverseSequence(Sketch &s) {
+static void drawReverseSequence(SampleBuilder &s) {
   Shape shape = s.shape(2, 4);
-  int64_t time = s.turn({0, 1});
+  int64_t time = s.cycle({0, 1});
   if (time == 1 || s.oneIn(2)) {
     s.attribute("time_axis", time);
     s.attribute("batch_axis", 1 - time);

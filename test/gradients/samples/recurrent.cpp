@@ -14,7 +14,7 @@ struct Extents {
 } // namespace
 
 /// Any of the activations, for each direction and gate.
-static void drawActivations(Sketch &s, int64_t count) {
+static void drawActivations(SampleBuilder &s, int64_t count) {
   static const char *const known[] = {"Sigmoid",    "Tanh",     "Relu",
                                       "Softsign",   "Softplus", "LeakyRelu",
                                       "HardSigmoid"};
@@ -24,9 +24,9 @@ static void drawActivations(Sketch &s, int64_t count) {
   s.attribute("activations", names);
 }
 
-static Extents drawExtents(Sketch &s, int64_t perDirection) {
+static Extents drawExtents(SampleBuilder &s, int64_t perDirection) {
   Extents e;
-  const char *direction = s.turn({"", "bidirectional", "reverse", "forward"});
+  const char *direction = s.cycle({"", "bidirectional", "reverse", "forward"});
   e.directions = 1 + (*direction == 'b');
   if (*direction)
     s.attribute("direction", direction);
@@ -34,26 +34,26 @@ static Extents drawExtents(Sketch &s, int64_t perDirection) {
   e.batch = s.from(1, 3);
   e.features = s.from(1, 3);
   e.hidden = s.from(1, 3);
-  if (s.turn())
+  if (s.cycle())
     s.attribute("hidden_size", e.hidden);
-  if (s.turn({false, false, true}))
+  if (s.cycle({false, false, true}))
     drawActivations(s, perDirection * e.directions);
-  if (s.turn({false, false, true, false}))
+  if (s.cycle({false, false, true, false}))
     s.attribute("clip", s.real(0.3, 1));
-  e.isBatchFirst = s.turn() && s.opset >= 14;
+  e.isBatchFirst = s.cycle() && s.opset >= 14;
   if (e.isBatchFirst)
     s.attribute("layout", 1);
   return e;
 }
 
 /// An initial state.
-static std::string state(Sketch &s, const char *name, const Extents &e) {
+static std::string state(SampleBuilder &s, const char *name, const Extents &e) {
   return s.parameter(name, e.isBatchFirst
                                ? Shape{e.batch, e.directions, e.hidden}
                                : Shape{e.directions, e.batch, e.hidden});
 }
 
-static void drawRecurrent(Sketch &s) {
+static void drawRecurrent(SampleBuilder &s) {
   bool isLstm = s.op == "LSTM", isGru = s.op == "GRU";
   int64_t gates = isLstm ? 4 : isGru ? 3 : 1;
   Extents e = drawExtents(s, isLstm ? 3 : isGru ? 2 : 1);
@@ -63,17 +63,18 @@ static void drawRecurrent(Sketch &s) {
                                       : Shape{e.steps, e.batch, e.features}),
       s.parameter("w", {e.directions, rows, e.features}),
       s.parameter("r", {e.directions, rows, e.hidden}),
-      s.turn({true, false}) ? s.parameter("b", {e.directions, 2 * rows}) : "",
-      s.turn() ? s.tensor("int32", s.list(e.batch, 1, e.steps), {e.batch}) : "",
-      s.turn() ? state(s, "h", e) : ""};
+      s.cycle({true, false}) ? s.parameter("b", {e.directions, 2 * rows}) : "",
+      s.cycle() ? s.tensor("int32", s.list(e.batch, 1, e.steps), {e.batch})
+                : "",
+      s.cycle() ? state(s, "h", e) : ""};
   if (isLstm) {
-    inputs.push_back(s.turn() ? state(s, "c", e) : "");
-    inputs.push_back(s.turn() ? s.parameter("p", {e.directions, 3 * e.hidden})
-                              : "");
-    if (s.turn({false, false, true}))
+    inputs.push_back(s.cycle() ? state(s, "c", e) : "");
+    inputs.push_back(s.cycle() ? s.parameter("p", {e.directions, 3 * e.hidden})
+                               : "");
+    if (s.cycle({false, false, true}))
       s.attribute("input_forget", 1);
   }
-  if (isGru && s.turn())
+  if (isGru && s.cycle())
     s.attribute("linear_before_reset", 1);
   int outputs = isLstm ? 3 : 2;
   s.apply(inputs, outputs);

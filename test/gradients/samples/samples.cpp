@@ -5,9 +5,9 @@
 namespace mpc::test {
 
 Sample SampledOp::sample(int number) const {
-  Sketch sketch(op, number);
-  draw(sketch);
-  return sketch.finish();
+  SampleBuilder builder(op, number);
+  draw(builder);
+  return builder.finish();
 }
 
 const std::vector<SampledOp> &sampledOps() {

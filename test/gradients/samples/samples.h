@@ -8,7 +8,7 @@
 #ifndef MPC_TEST_GRADIENTS_SAMPLES_SAMPLES_H
 #define MPC_TEST_GRADIENTS_SAMPLES_SAMPLES_H
 
-#include "test/gradients/samples/sketch.h"
+#include "test/gradients/samples/sample_builder.h"
 
 #include <functional>
 
@@ -18,7 +18,7 @@ struct SampledOp {
   std::string op;
   /// Parameters of samples, each of which must affect the loss in some sample.
   std::string inputs;
-  std::function<void(Sketch &)> draw;
+  std::function<void(SampleBuilder &)> draw;
 
   Sample sample(int number) const;
 };

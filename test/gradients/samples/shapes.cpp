@@ -7,14 +7,14 @@
 
 namespace mpc::test {
 
-static void drawFlatten(Sketch &s) {
+static void drawFlatten(SampleBuilder &s) {
   Shape shape = s.shape(0, 5);
   s.attribute("axis", s.from(-int64_t(shape.size()), shape.size()));
   s.apply({s.parameter("x", shape)});
 }
 
 /// Adjacent dimensions merged, ones inserted; some extents 0 (copied) or -1.
-static void drawReshape(Sketch &s) {
+static void drawReshape(SampleBuilder &s) {
   Shape shape = s.shape(0, 5), wanted = shape;
   std::string x = s.parameter("x", shape);
   for (int64_t joins = s.from(0, 2); joins > 0 && wanted.size() > 1; --joins) {
@@ -34,7 +34,7 @@ static void drawReshape(Sketch &s) {
   s.apply({x, s.ints(wanted)});
 }
 
-static void drawSqueeze(Sketch &s) {
+static void drawSqueeze(SampleBuilder &s) {
   Shape shape = s.shape(0, 4), named;
   for (int64_t ones = s.from(0, 2); ones > 0; --ones)
     shape.insert(shape.begin() + s.from(0, shape.size()), 1);
@@ -43,17 +43,17 @@ static void drawSqueeze(Sketch &s) {
     if (shape[dim] == 1 && s.oneIn(2))
       named.push_back(s.oneIn(2) ? dim : dim - rank);
   std::string x = s.parameter("x", shape);
-  s.apply({x, s.turn() && !named.empty() ? s.ints(named) : ""});
+  s.apply({x, s.cycle() && !named.empty() ? s.ints(named) : ""});
 }
 
-static void drawUnsqueeze(Sketch &s) {
+static void drawUnsqueeze(SampleBuilder &s) {
   Shape shape = s.shape(0, 4);
   int64_t count = s.from(1, 3);
   std::string x = s.parameter("x", shape);
   s.apply({x, s.ints(s.axes(int64_t(shape.size()) + count, count))});
 }
 
-static void drawTranspose(Sketch &s) {
+static void drawTranspose(SampleBuilder &s) {
   Shape shape = s.shape(0, 5);
   std::string x = s.parameter("x", shape);
   if (!shape.empty() && s.number % 5 != 1)
@@ -62,19 +62,19 @@ static void drawTranspose(Sketch &s) {
 }
 
 /// The requested shape may contain ones and have fewer dimensions.
-static void drawExpand(Sketch &s) {
+static void drawExpand(SampleBuilder &s) {
   Shape whole = s.shape(0, 5), wanted = s.broadcasting(whole);
   std::string x = s.parameter("x", s.broadcasting(whole));
   s.apply({x, s.ints(wanted.empty() ? Shape{1} : wanted)});
 }
 
-static void drawTile(Sketch &s) {
+static void drawTile(SampleBuilder &s) {
   Shape shape = s.shape(1, 5, 60);
   std::string x = s.parameter("x", shape);
   s.apply({x, s.ints(s.list(shape.size(), 1, 3))});
 }
 
-static void drawGather(Sketch &s) {
+static void drawGather(SampleBuilder &s) {
   Shape shape = s.shape(1, 4), by = s.shape(0, 2, 12);
   int64_t axis = s.axis(shape);
   int64_t extent = shape[axis < 0 ? axis + int64_t(shape.size()) : axis];
@@ -85,11 +85,11 @@ static void drawGather(Sketch &s) {
 }
 
 /// Ranges with steps, forward and backward, with ends beyond the tensor.
-static void drawSlice(Sketch &s) {
+static void drawSlice(SampleBuilder &s) {
   Shape shape = s.shape(1, 5), starts, ends, steps;
   auto rank = int64_t(shape.size());
   Shape axes = s.axes(rank, s.from(1, rank));
-  bool hasSteps = s.turn(), areFirst = s.turn({false, false, true});
+  bool hasSteps = s.cycle(), areFirst = s.cycle({false, false, true});
   if (areFirst)
     std::iota(axes.begin(), axes.end(), 0);
   for (int64_t axis : axes) {
@@ -114,7 +114,7 @@ static void drawSlice(Sketch &s) {
 }
 
 /// Numbers that add up to `whole`.
-static Shape partsOf(Sketch &s, int64_t whole, int64_t most) {
+static Shape partsOf(SampleBuilder &s, int64_t whole, int64_t most) {
   Shape parts;
   while (whole > 0 && int64_t(parts.size()) + 1 < most) {
     parts.push_back(s.from(1, whole));
@@ -125,18 +125,18 @@ static Shape partsOf(Sketch &s, int64_t whole, int64_t most) {
   return parts;
 }
 
-static void useProducts(Sketch &s, size_t count) {
+static void useProducts(SampleBuilder &s, size_t count) {
   for (size_t i = 0; i < count; ++i)
     if (count == 1 || i != 1) // One part is not used.
       s.use(s.let("Mul (y" + std::to_string(i) + ", y" + std::to_string(i) +
                   ")"));
 }
 
-static void drawSplit(Sketch &s) {
+static void drawSplit(SampleBuilder &s) {
   Shape shape = s.shape(1, 5);
   int64_t axis = s.axis(shape);
   int64_t &extent = shape[axis < 0 ? axis + int64_t(shape.size()) : axis];
-  bool isGiven = s.turn();
+  bool isGiven = s.cycle();
   Shape parts = partsOf(s, extent, 4);
   if (!isGiven) {
     int64_t count = s.from(1, 3), each = s.from(1, 3);
@@ -152,7 +152,7 @@ static void drawSplit(Sketch &s) {
   useProducts(s, parts.size());
 }
 
-static void drawConcat(Sketch &s) {
+static void drawConcat(SampleBuilder &s) {
   Shape shape = s.shape(1, 5, 40);
   int64_t axis = s.axis(shape);
   int64_t &extent = shape[axis < 0 ? axis + int64_t(shape.size()) : axis];
@@ -170,9 +170,9 @@ static void drawConcat(Sketch &s) {
   s.apply(inputs);
 }
 
-static void drawPad(Sketch &s) {
+static void drawPad(SampleBuilder &s) {
   Shape shape = s.shape(1, 5, 40);
-  const char *mode = s.turn({"constant", "reflect", "edge", "wrap"});
+  const char *mode = s.cycle({"constant", "reflect", "edge", "wrap"});
   bool isConstant = std::string(mode) == "constant";
   auto rank = int64_t(shape.size());
   bool hasAxes = s.opset >= 18 && s.oneIn(2);
@@ -199,9 +199,9 @@ static void drawPad(Sketch &s) {
   s.apply({x, pads, value, hasAxes ? s.ints(axes) : ""});
 }
 
-static void drawBlocks(Sketch &s) {
+static void drawBlocks(SampleBuilder &s) {
   bool toSpace = s.op == "DepthToSpace";
-  int64_t block = s.turn<int64_t>({2, 3, 1, 2});
+  int64_t block = s.cycle<int64_t>({2, 3, 1, 2});
   Shape shape = {s.from(1, 2), s.from(1, 2), s.from(1, 3), s.from(1, 3)};
   if (toSpace)
     shape[1] *= block * block;
@@ -209,15 +209,15 @@ static void drawBlocks(Sketch &s) {
     shape[2] *= block, shape[3] *= block;
   s.attribute("blocksize", block);
   if (toSpace)
-    s.attribute("mode", s.turn({"DCR", "CRD"}));
+    s.attribute("mode", s.cycle({"DCR", "CRD"}));
   s.apply({s.parameter("x", shape)});
 }
 
-static void drawCenterCropPad(Sketch &s) {
+static void drawCenterCropPad(SampleBuilder &s) {
   Shape shape = s.shape(1, 5, 60);
   auto rank = int64_t(shape.size());
   Shape axes = s.axes(rank, s.from(1, rank));
-  bool hasAxes = s.turn();
+  bool hasAxes = s.cycle();
   std::string x = s.parameter("x", shape);
   if (hasAxes)
     s.attribute("axes", axes);

@@ -9,12 +9,12 @@ namespace mpc::test {
 //===----------------------------------------------------------------------===//
 
 /// Some axes, all axes or no axis.
-static void reduce(Sketch &s, const std::string &x, int64_t rank) {
+static void reduce(SampleBuilder &s, const std::string &x, int64_t rank) {
   bool areInput = s.op == "ReduceSum" || s.opset >= 18;
   Shape axes = s.axes(rank, s.from(rank > 0, rank));
-  int form = s.turn({0, 0, 1, 0, 2});
-  if (s.turn())
-    s.attribute("keepdims", s.turn({0, 1}));
+  int form = s.cycle({0, 0, 1, 0, 2});
+  if (s.cycle())
+    s.attribute("keepdims", s.cycle({0, 1}));
   if (form == 0 && !axes.empty()) {
     if (areInput)
       return void(s.apply({x, s.ints(axes)}));
@@ -25,26 +25,27 @@ static void reduce(Sketch &s, const std::string &x, int64_t rank) {
   s.apply({x});
 }
 
-static void drawReduce(Sketch &s, Range range, const Values &kinks = {}) {
+static void drawReduce(SampleBuilder &s, Range range,
+                       const Values &kinks = {}) {
   Shape shape = s.shape(0, 5);
   reduce(s, s.parameter("x", shape, range, kinks), int64_t(shape.size()));
 }
 
 /// Some factors may be zero.
-static void drawReduceProd(Sketch &s) {
+static void drawReduceProd(SampleBuilder &s) {
   Shape shape = s.shape(0, 5, 60);
   std::string x = s.parameter("x", shape, {-1.5, 1.5});
-  if (s.turn()) {
+  if (s.cycle()) {
     Values factors(countOf(shape), 1.0);
-    for (int zeros = s.turn({1, 1, 2}); zeros > 0; --zeros)
+    for (int zeros = s.cycle({1, 1, 2}); zeros > 0; --zeros)
       factors[s.from(0, int64_t(factors.size()) - 1)] = 0;
     x = s.let("Mul (" + x + ", " + s.floats(factors, shape) + ")");
   }
   reduce(s, x, int64_t(shape.size()));
 }
 
-static void drawReduceLogSumExp(Sketch &s) {
-  drawReduce(s, s.turn<Range>({{-3, 3}, {30, 1e4}, {-1e4, -30}, {-1e4, 1e4}}));
+static void drawReduceLogSumExp(SampleBuilder &s) {
+  drawReduce(s, s.cycle<Range>({{-3, 3}, {30, 1e4}, {-1e4, -30}, {-1e4, 1e4}}));
 }
 
 //===----------------------------------------------------------------------===//
@@ -52,13 +53,13 @@ static void drawReduceLogSumExp(Sketch &s) {
 //===----------------------------------------------------------------------===//
 
 /// Occasionally longer than a vector.
-static int64_t extent(Sketch &s) {
+static int64_t extent(SampleBuilder &s) {
   return s.oneIn(8) ? s.oneIn(2) ? 17 : 33 : s.from(1, 7);
 }
 
-static void drawGemm(Sketch &s) {
+static void drawGemm(SampleBuilder &s) {
   int64_t m = s.from(1, 7), n = s.from(1, 7), k = extent(s);
-  bool left = s.turn(), right = s.turn();
+  bool left = s.cycle(), right = s.cycle();
   Shape shape = s.broadcasting({m, n});
   std::string a = s.parameter("a", left ? Shape{k, m} : Shape{m, k});
   std::string b = s.parameter("b", right ? Shape{n, k} : Shape{k, n});
@@ -66,19 +67,19 @@ static void drawGemm(Sketch &s) {
     s.attribute("transA", 1);
   if (right)
     s.attribute("transB", 1);
-  if (s.turn())
+  if (s.cycle())
     s.attribute("alpha", s.real(-2, 2));
-  if (s.turn())
+  if (s.cycle())
     s.attribute("beta", s.real(-2, 2));
-  s.apply({a, b, s.turn({true, true, false}) ? s.parameter("c", shape) : ""});
+  s.apply({a, b, s.cycle({true, true, false}) ? s.parameter("c", shape) : ""});
 }
 
 /// Vectors, matrices, and batches that broadcast.
-static void drawMatMul(Sketch &s) {
+static void drawMatMul(SampleBuilder &s) {
   Shape batch = s.shape(0, 3, 8);
   int64_t m = s.from(1, 5), n = s.from(1, 5), k = extent(s);
   Shape left = s.broadcasting(batch), right = s.broadcasting(batch);
-  int form = s.turn({0, 1, 0, 2, 3});
+  int form = s.cycle({0, 1, 0, 2, 3});
   left.insert(left.end(), {m, k});
   right.insert(right.end(), {k, n});
   if (form & 1)
@@ -90,7 +91,7 @@ static void drawMatMul(Sketch &s) {
 }
 
 /// Diagonals, sums, outer products, ellipses, results in another order.
-static void drawEinsum(Sketch &s) {
+static void drawEinsum(SampleBuilder &s) {
   static const std::vector<const char *> equations = {
       "ij,jk->ik",       "ij->ji",        "ij,ij->",
       "i,j->ij",         "bij,bjk->bik",  "iij->j",
@@ -127,7 +128,7 @@ static void drawEinsum(Sketch &s) {
 
 std::vector<SampledOp> sumSamples() {
   auto in = [](Range range, const Values &kinks = {}) {
-    return [range, kinks](Sketch &s) { drawReduce(s, range, kinks); };
+    return [range, kinks](SampleBuilder &s) { drawReduce(s, range, kinks); };
   };
   return {
       {"ReduceSum", "x", in({-1, 1})},

@@ -22,16 +22,17 @@ struct Window {
 
 /// If `maySpill`, images may be smaller than the window, with enough padding.
 /// Attributes with default values are sometimes left out.
-static Window drawWindow(Sketch &s, bool maySpill, bool hasDilations = true) {
+static Window drawWindow(SampleBuilder &s, bool maySpill,
+                         bool hasDilations = true) {
   Window window;
-  auto rank = size_t(s.turn({2, 1, 2, 3}));
+  auto rank = size_t(s.cycle({2, 1, 2, 3}));
   int64_t mostKernel = rank == 3 ? 2 : 3;
   window.kernel = s.list(rank, 1, mostKernel);
-  window.strides = s.turn() ? s.list(rank, 1, 3) : Shape(rank, 1);
+  window.strides = s.cycle() ? s.list(rank, 1, 3) : Shape(rank, 1);
   window.dilations =
-      hasDilations && s.turn() ? s.list(rank, 1, 3) : Shape(rank, 1);
+      hasDilations && s.cycle() ? s.list(rank, 1, 3) : Shape(rank, 1);
   const char *autoPad =
-      s.turn({"", "", "SAME_UPPER", "", "SAME_LOWER", "VALID"});
+      s.cycle({"", "", "SAME_UPPER", "", "SAME_LOWER", "VALID"});
   window.pads.assign(2 * rank, 0);
   for (size_t dim = 0; dim < 2 * rank && !*autoPad; ++dim)
     window.pads[dim] =
@@ -57,8 +58,8 @@ static Shape imageOf(Shape shape, const Shape &extents) {
   return shape;
 }
 
-static void drawConv(Sketch &s) {
-  int64_t group = s.turn<int64_t>({1, 2, 1, 3}), depth = s.from(1, 2);
+static void drawConv(SampleBuilder &s) {
+  int64_t group = s.cycle<int64_t>({1, 2, 1, 3}), depth = s.from(1, 2);
   int64_t outputs = group * s.from(1, 3);
   Window window = drawWindow(s, /*maySpill=*/true);
   if (group > 1 || s.oneIn(4))
@@ -68,20 +69,20 @@ static void drawConv(Sketch &s) {
   std::string x =
       s.parameter("x", imageOf({s.from(1, 2), group * depth}, window.image));
   std::string w = s.parameter("w", imageOf({outputs, depth}, window.kernel));
-  s.apply({x, w, s.turn({true, false}) ? s.parameter("b", {outputs}) : ""});
+  s.apply({x, w, s.cycle({true, false}) ? s.parameter("b", {outputs}) : ""});
 }
 
 /// Pads, output padding or output shape.
-static void drawConvTranspose(Sketch &s) {
-  int64_t group = s.turn<int64_t>({1, 2, 1, 3}), depth = s.from(1, 2);
+static void drawConvTranspose(SampleBuilder &s) {
+  int64_t group = s.cycle<int64_t>({1, 2, 1, 3}), depth = s.from(1, 2);
   int64_t inputs = group * s.from(1, 2);
-  auto rank = size_t(s.turn({2, 1, 2, 3}));
+  auto rank = size_t(s.cycle({2, 1, 2, 3}));
   Shape kernel = s.list(rank, 1, rank == 3 ? 2 : 3);
   Shape image = s.list(rank, 1, rank == 3 ? 2 : 4);
-  Shape strides = s.turn() ? s.list(rank, 1, 3) : Shape(rank, 1);
-  Shape dilations = s.turn() ? s.list(rank, 1, 2) : Shape(rank, 1);
+  Shape strides = s.cycle() ? s.list(rank, 1, 3) : Shape(rank, 1);
+  Shape dilations = s.cycle() ? s.list(rank, 1, 2) : Shape(rank, 1);
   Shape pads(2 * rank, 0), added(rank, 0), wanted(rank, 0);
-  int form = s.turn({0, 1, 2, 3, 0, 4});
+  int form = s.cycle({0, 1, 2, 3, 0, 4});
   for (size_t dim = 0; dim < rank; ++dim) {
     int64_t span = (kernel[dim] - 1) * dilations[dim] + 1;
     int64_t whole = strides[dim] * (image[dim] - 1) + span;
@@ -105,15 +106,15 @@ static void drawConvTranspose(Sketch &s) {
   std::string x = s.parameter("x", imageOf({s.from(1, 2), inputs}, image));
   std::string w = s.parameter("w", imageOf({inputs, depth}, kernel));
   s.apply(
-      {x, w, s.turn({true, false}) ? s.parameter("b", {depth * group}) : ""});
+      {x, w, s.cycle({true, false}) ? s.parameter("b", {depth * group}) : ""});
 }
 
-static void drawCol2Im(Sketch &s) {
-  auto rank = size_t(s.turn({2, 1, 2, 3}));
+static void drawCol2Im(SampleBuilder &s) {
+  auto rank = size_t(s.cycle({2, 1, 2, 3}));
   Shape kernel = s.list(rank, 1, rank == 3 ? 2 : 3), image;
-  Shape strides = s.turn() ? s.list(rank, 1, 3) : Shape(rank, 1);
-  Shape dilations = s.turn() ? s.list(rank, 1, 2) : Shape(rank, 1);
-  Shape pads = s.turn() ? s.list(2 * rank, 0, 1) : Shape(2 * rank, 0);
+  Shape strides = s.cycle() ? s.list(rank, 1, 3) : Shape(rank, 1);
+  Shape dilations = s.cycle() ? s.list(rank, 1, 2) : Shape(rank, 1);
+  Shape pads = s.cycle() ? s.list(2 * rank, 0, 1) : Shape(2 * rank, 0);
   int64_t positions = 1;
   for (size_t dim = 0; dim < rank; ++dim) {
     int64_t span = (kernel[dim] - 1) * dilations[dim] + 1;
@@ -129,12 +130,12 @@ static void drawCol2Im(Sketch &s) {
   s.apply({x, extents, s.ints(kernel)});
 }
 
-static void drawMaxPool(Sketch &s) {
+static void drawMaxPool(SampleBuilder &s) {
   Window window = drawWindow(s, /*maySpill=*/false);
   s.attribute("kernel_shape", window.kernel);
-  if (s.turn())
+  if (s.cycle())
     s.attribute("ceil_mode", 1);
-  bool wantsIndices = s.turn({false, false, true});
+  bool wantsIndices = s.cycle({false, false, true});
   if (s.oneIn(4))
     s.attribute("storage_order", 1);
   s.apply(
@@ -145,35 +146,35 @@ static void drawMaxPool(Sketch &s) {
     s.use(s.let("Mul (y0, " + s.let("Cast <to = 1> (y1)") + ")"));
 }
 
-static void drawAveragePool(Sketch &s) {
+static void drawAveragePool(SampleBuilder &s) {
   Window window =
       drawWindow(s, /*maySpill=*/false, /*hasDilations=*/s.opset >= 19);
   s.attribute("kernel_shape", window.kernel);
-  if (s.turn())
+  if (s.cycle())
     s.attribute("ceil_mode", 1);
-  if (s.turn())
+  if (s.cycle())
     s.attribute("count_include_pad", 1);
   s.apply(
       {s.parameter("x", imageOf({s.from(1, 2), s.from(1, 3)}, window.image))});
 }
 
 /// Norms have a kink at zero, and are strongly curved near it.
-static void drawLpPool(Sketch &s) {
+static void drawLpPool(SampleBuilder &s) {
   Window window =
       drawWindow(s, /*maySpill=*/false, /*hasDilations=*/s.opset >= 18);
   s.attribute("kernel_shape", window.kernel);
-  if (s.opset >= 18 && s.turn())
+  if (s.opset >= 18 && s.cycle())
     s.attribute("ceil_mode", 1);
-  if (int64_t p = s.turn<int64_t>({0, 1, 2, 3, 4}))
+  if (int64_t p = s.cycle<int64_t>({0, 1, 2, 3, 4}))
     s.attribute("p", p);
   s.apply({s.parameter("x", imageOf({s.from(1, 2), s.from(1, 3)}, window.image),
                        s.oneIn(2) ? Range{0.2, 1} : Range{-1, -0.2})});
 }
 
-static void drawGlobalPool(Sketch &s) {
+static void drawGlobalPool(SampleBuilder &s) {
   Shape image = s.shape(1, 3, 30);
   bool isNorm = s.op == "GlobalLpPool";
-  if (int64_t p = isNorm ? s.turn<int64_t>({0, 1, 2, 3, 4}) : 0)
+  if (int64_t p = isNorm ? s.cycle<int64_t>({0, 1, 2, 3, 4}) : 0)
     s.attribute("p", p);
   Range range = !isNorm      ? Range{-1, 1}
                 : s.oneIn(2) ? Range{0.2, 1}

@@ -16,7 +16,7 @@ namespace {
 // Rows
 //===----------------------------------------------------------------------===//
 
-TEST(Options, HaveNamesOfTheirOwn) {
+TEST(Options, HaveUniqueNames) {
   std::set<std::string> names;
   for (const OptionRow &row : optionRows()) {
     EXPECT_TRUE(names.insert(row.name).second) << row.name;
@@ -81,7 +81,7 @@ TEST(Options, NameWhatIsGivenTwice) {
 // Checks
 //===----------------------------------------------------------------------===//
 
-TEST(Options, HoldInTheirDefaults) {
+TEST(Options, HaveValidDefaults) {
   EXPECT_EQ(checkOptions(CompileOptions()), "");
   EXPECT_EQ(checkGiven(CompileOptions()), "");
 }
@@ -185,7 +185,7 @@ TEST(Options, OfUpdatesAreNotThoseOfAModelsOwnStep) {
                                       "recompute", "optimizer", "own-step"}));
 }
 
-TEST(Options, ThatMeanSomethingToOnePrecisionAreRememberedThere) {
+TEST(Options, OfOnePrecisionAreRecordedOnlyThere) {
   CompileOptions options;
   options.precision = "fp16";
   options.lossScale = "512";
@@ -197,7 +197,7 @@ TEST(Options, ThatMeanSomethingToOnePrecisionAreRememberedThere) {
   EXPECT_EQ(lossScaleText(options), "");
 }
 
-TEST(Options, SaySchedulesWithTheNumbersThatTheyLookAt) {
+TEST(Options, DescribeSchedulesWithTheirNumbers) {
   CompileOptions options;
   options.schedule = "cosine-restarts";
   options.lrPeriod = 7;

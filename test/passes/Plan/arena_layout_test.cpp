@@ -41,7 +41,7 @@ void checkLayout(llvm::MutableArrayRef<Lifetime> regions) {
     EXPECT_LE(region.offset + region.size, size);
   }
   EXPECT_LE(size, sum);
-  EXPECT_EQ(leastArena(regions), leastSize(regions));
+  EXPECT_EQ(arenaLowerBound(regions), leastSize(regions));
   EXPECT_GE(size, leastSize(regions));
   for (size_t i = 0; i < regions.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
@@ -56,7 +56,7 @@ void checkLayout(llvm::MutableArrayRef<Lifetime> regions) {
     }
 }
 
-TEST(ArenaLayout, NothingTakesNothing) { EXPECT_EQ(layOutArena({}), 0); }
+TEST(ArenaLayout, EmptyLayoutHasSizeZero) { EXPECT_EQ(layOutArena({}), 0); }
 
 TEST(ArenaLayout, RandomLifetimes) {
   std::mt19937 random(1);
@@ -89,14 +89,14 @@ TEST(ArenaLayout, RandomLifetimes) {
   RecordProperty("share_of_bound", std::to_string(share / kRounds));
 }
 
-TEST(ArenaLayout, AChainTakesTwo) {
+TEST(ArenaLayout, ChainNeedsTwoBuffers) {
   llvm::SmallVector<Lifetime> regions;
   for (int64_t i = 0; i < 20; ++i)
     regions.push_back(Lifetime::whole(1024, i, i + 1));
   EXPECT_EQ(layOutArena(regions), 2048);
 }
 
-TEST(ArenaLayout, WhatIsNotThereYetLeavesItsPlace) {
+TEST(ArenaLayout, ReusesMemoryOfPartsThatAreWrittenLater) {
   // The second half is written only after a region of the same size has ended.
   llvm::SmallVector<Lifetime> regions = {
       Lifetime{2048, 9, {{0, 1024, 1}, {1024, 2048, 5}}},

@@ -25,13 +25,13 @@ using amp::PrecisionClass;
 using amp::PrecisionOpInterface;
 
 /// The cost of a choice of types in a step.
-struct Price {
+struct Cost {
   int64_t casts = 0, castBytes = 0, bytes = 0; ///< `bytes` includes castBytes.
 };
 
-/// The ops that are painted low: their operands and results are 16 bit, except
-/// those that are pinned.
-using Painting = llvm::DenseSet<Operation *>;
+/// Ops. Those that are painted low: their operands and results are 16 bit,
+/// except those that are pinned.
+using OpSet = llvm::DenseSet<Operation *>;
 
 inline bool isPainted(Operation *op) {
   return isa<PrecisionOpInterface>(op) && isReported(op);
@@ -54,8 +54,8 @@ inline bool isOnWideList(Operation *op) {
       op);
 }
 
-inline Painting paintAsAutocast(func::FuncOp func, FloatType low) {
-  Painting painted;
+inline OpSet paintAsAutocast(func::FuncOp func, FloatType low) {
+  OpSet painted;
   llvm::DenseSet<Value> lowValues;
   for (Operation &op : func.front()) {
     if (!isPainted(&op))
@@ -87,9 +87,8 @@ inline Painting paintAsAutocast(func::FuncOp func, FloatType low) {
 
 /// Ops that can be reached from `from`, or that reach it, through ops of
 /// `through`.
-inline Painting reach(const Painting &from, const Painting &through,
-                      bool forward) {
-  Painting seen;
+inline OpSet reach(const OpSet &from, const OpSet &through, bool forward) {
+  OpSet seen;
   SmallVector<Operation *> work(from.begin(), from.end());
   while (!work.empty()) {
     Operation *op = work.pop_back_val();
@@ -110,8 +109,8 @@ inline Painting reach(const Painting &from, const Painting &through,
 /// Grappler's lists are allow (our low), deny (sensitive), infer (internal,
 /// promote) and clear (follow, transparent).
 /// Source: tensorflow/core/grappler/optimizers/auto_mixed_precision.cc.
-inline Painting paintAsGrappler(func::FuncOp func, FloatType low) {
-  Painting allow, deny, infer, clear;
+inline OpSet paintAsGrappler(func::FuncOp func, FloatType low) {
+  OpSet allow, deny, infer, clear;
   for (Operation &op : func.front()) {
     if (!isPainted(&op))
       continue;
@@ -132,29 +131,29 @@ inline Painting paintAsGrappler(func::FuncOp func, FloatType low) {
       break;
     }
   }
-  Painting soft = infer;
+  OpSet soft = infer;
   soft.insert(clear.begin(), clear.end());
   // Ops after a denied op are denied, up to the last inferred op.
-  Painting behind = reach(deny, soft, /*forward=*/true), denied = deny;
+  OpSet behind = reach(deny, soft, /*forward=*/true), denied = deny;
   for (Operation *op : behind)
     if (infer.contains(op))
       denied.insert(op);
   // Remaining ops between two allowed ops are allowed.
-  Painting rest;
+  OpSet rest;
   for (Operation *op : soft)
     if (!denied.contains(op))
       rest.insert(op);
-  Painting after = reach(allow, rest, true), before = reach(allow, rest, false);
+  OpSet after = reach(allow, rest, true), before = reach(allow, rest, false);
   for (Operation *op : after)
     if (before.contains(op))
       allow.insert(op);
   // Ops that only move their tensors are also allowed.
-  Painting moves;
+  OpSet moves;
   for (Operation *op : clear)
     if (!denied.contains(op))
       moves.insert(op);
-  Painting followers = reach(allow, moves, true),
-           leaders = reach(allow, moves, false);
+  OpSet followers = reach(allow, moves, true),
+        leaders = reach(allow, moves, false);
   allow.insert(followers.begin(), followers.end());
   allow.insert(leaders.begin(), leaders.end());
   return allow;
@@ -177,10 +176,10 @@ inline int64_t bytesOf(Value value, bool low) {
   return type.getNumElements() * (low ? 2 : 4);
 }
 
-/// The price of a painting: each value is stored in the type that its op
+/// The cost of a painting: each value is stored in the type that its op
 /// writes, and cast once if some use needs the other type.
-inline Price priceOf(func::FuncOp func, const Painting &painted) {
-  Price price;
+inline Cost costOf(func::FuncOp func, const OpSet &painted) {
+  Cost cost;
   auto writesLow = [&](Value value) {
     auto result = dyn_cast<OpResult>(value);
     return result && painted.contains(result.getOwner()) &&
@@ -198,30 +197,30 @@ inline Price priceOf(func::FuncOp func, const Painting &painted) {
     bool low = writesLow(value), differs = false;
     Operation *producer = value.getDefiningOp();
     if (producer && isPainted(producer) && !movesInput(producer))
-      price.bytes += bytesOf(value, low);
+      cost.bytes += bytesOf(value, low);
     for (OpOperand &use : value.getUses()) {
       bool wantsLow = readsLow(use);
       differs |= wantsLow != low && isLarge(value);
       if (isPainted(use.getOwner()) && !movesInput(use.getOwner()))
-        price.bytes += bytesOf(value, wantsLow);
+        cost.bytes += bytesOf(value, wantsLow);
     }
     if (!differs || isFree(value))
       return;
-    ++price.casts;
-    price.castBytes += bytesOf(value, true) + bytesOf(value, false);
+    ++cost.casts;
+    cost.castBytes += bytesOf(value, true) + bytesOf(value, false);
   };
   for (BlockArgument argument : func.getArguments())
     visit(argument);
   for (Operation &op : func.front())
     for (Value result : op.getResults())
       visit(result);
-  price.bytes += price.castBytes;
-  return price;
+  cost.bytes += cost.castBytes;
+  return cost;
 }
 
-/// The price of the result of mpc-assign-precision.
-inline Price priceOf(func::FuncOp func) {
-  Price price;
+/// The cost of the result of mpc-assign-precision.
+inline Cost costOf(func::FuncOp func) {
+  Cost cost;
   auto bytes = [](Value value) -> int64_t {
     auto type = dyn_cast<RankedTensorType>(value.getType());
     if (!type || !isa<FloatType>(type.getElementType()))
@@ -237,14 +236,14 @@ inline Price priceOf(func::FuncOp func) {
     if (auto cast = dyn_cast<amp::CastOp>(op)) {
       if (isFree(cast.getInput()))
         continue;
-      ++price.casts;
-      price.castBytes += moved;
+      ++cost.casts;
+      cost.castBytes += moved;
     } else if (isPainted(&op) && !movesInput(&op)) {
-      price.bytes += moved;
+      cost.bytes += moved;
     }
   }
-  price.bytes += price.castBytes;
-  return price;
+  cost.bytes += cost.castBytes;
+  return cost;
 }
 
 } // namespace mpc::test

@@ -63,8 +63,8 @@ TEST_P(Paintings, NeverCostLessThanTheMinimumCut) {
   auto step = module->lookupSymbol<func::FuncOp>("step");
   ASSERT_TRUE(step);
   FloatType low = BFloat16Type::get(&context);
-  Price autocast = priceOf(step, paintAsAutocast(step, low));
-  Price grappler = priceOf(step, paintAsGrappler(step, low));
+  Cost autocast = costOf(step, paintAsAutocast(step, low));
+  Cost grappler = costOf(step, paintAsGrappler(step, low));
 
   PassManager passes(&context);
   AssignPrecisionPassOptions options;
@@ -72,18 +72,18 @@ TEST_P(Paintings, NeverCostLessThanTheMinimumCut) {
   passes.addPass(createAssignPrecisionPass(options));
   passes.addNestedPass<func::FuncOp>(createElideCastsPass());
   ASSERT_TRUE(succeeded(passes.run(*module)));
-  Price cut = priceOf(step);
+  Cost cut = costOf(step);
 
-  auto print = [](const char *name, const Price &price) {
+  auto print = [](const char *name, const Cost &cost) {
     std::printf("  %-10s %5lld casts %12lld bytes cast %13lld bytes moved\n",
-                name, (long long)price.casts, (long long)price.castBytes,
-                (long long)price.bytes);
+                name, (long long)cost.casts, (long long)cost.castBytes,
+                (long long)cost.bytes);
   };
   std::printf("%s\n", GetParam());
   print("cut", cut);
   print("autocast", autocast);
   print("grappler", grappler);
-  for (const Price &other : {autocast, grappler}) {
+  for (const Cost &other : {autocast, grappler}) {
     EXPECT_LE(cut.casts, other.casts);
     EXPECT_LE(cut.castBytes, other.castBytes);
     EXPECT_LT(cut.bytes, other.bytes);

@@ -57,7 +57,7 @@ TEST(Checkpoint, RefusesEveryDamage) {
 // With valid checksums the parsers see damaged contents: whatever the files
 // contain, there is no memory error (checked by the sanitizer build), and a
 // checkpoint is loaded completely or not at all.
-TEST(Checkpoint, SurvivesSealedNonsense) {
+TEST(Checkpoint, HandlesCorruptContentsWithValidChecksums) {
   ProgramPtr program = load(make_package());
   Folder folder;
   SessionPtr session = create(program);

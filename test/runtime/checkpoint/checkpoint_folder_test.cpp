@@ -35,7 +35,7 @@ Latest load_latest(const SessionPtr& session, const std::string& folder) {
   return latest;
 }
 
-TEST(Checkpoint, FallsBackToTheNewestWholeOne) {
+TEST(Checkpoint, FallsBackToTheNewestIntactCheckpoint) {
   Folder folder;
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
@@ -79,7 +79,7 @@ TEST(Checkpoint, FallsBackToTheNewestWholeOne) {
 
 // A checkpoint that cannot be read now may be intact: loading an older one
 // would silently discard the training since.
-TEST(Checkpoint, OnlyDamageMakesAnOlderOneTheLatest) {
+TEST(Checkpoint, FallsBackOnlyFromDamagedCheckpoints) {
   Folder folder;
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
@@ -110,7 +110,7 @@ TEST(Checkpoint, OnlyDamageMakesAnOlderOneTheLatest) {
 }
 
 // Leftovers of a process that was killed while pruning and is still a zombie.
-TEST(Checkpoint, RemovesWhatAKilledPruneLeft) {
+TEST(Checkpoint, RemovesLeftoversOfAKilledPrune) {
   Folder folder;
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
@@ -120,7 +120,7 @@ TEST(Checkpoint, RemovesWhatAKilledPruneLeft) {
   std::string mine = "-" + std::to_string(getpid()) + "-";
   for (const char* name :
        {"step-1", "step-2.old-1-00000000-0000000000000000"}) {
-    std::string left = runtime::name_beside(folder / name, "tmp");
+    std::string left = runtime::unique_sibling_name(folder / name, "tmp");
     left.replace(left.rfind(mine), mine.size(),
                  "-" + std::to_string(killed) + "-");
     EXPECT_EQ(save(session, left).code, MPC_OK);
@@ -140,7 +140,7 @@ TEST(Checkpoint, RemovesWhatAKilledPruneLeft) {
   EXPECT_OK(runtime::remove_leftovers(files, folder / "none"));
 }
 
-TEST(Checkpoint, PrunesOldOnesAndDebris) {
+TEST(Checkpoint, PrunesOldCheckpointsAndLeftovers) {
   Folder folder;
   ProgramPtr program = load(make_package());
   SessionPtr session = create(program);
@@ -155,7 +155,7 @@ TEST(Checkpoint, PrunesOldOnesAndDebris) {
   pid_t gone = fork();
   if (gone == 0) _exit(0);
   ASSERT_EQ(waitpid(gone, nullptr, 0), gone);
-  std::string alive = runtime::name_beside("step-8", "tmp");
+  std::string alive = runtime::unique_sibling_name("step-8", "tmp");
   std::string dead = alive;
   std::string mine = std::to_string(getpid());
   dead.replace(dead.find(mine), mine.size(), std::to_string(gone));

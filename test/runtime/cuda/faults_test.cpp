@@ -9,7 +9,7 @@
 namespace mpc::test {
 namespace {
 
-TEST(CudaFaults, SaysHowMuchMemoryThereWasNot) {
+TEST(CudaFaults, ReportsMissingMemory) {
   FakeDriverOptions fake_options;
   fake_options.memory = 1 << 16;
   FakeDriver fake(fake_options);

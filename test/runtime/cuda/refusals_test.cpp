@@ -8,7 +8,7 @@
 namespace mpc::test {
 namespace {
 
-TEST(CudaFaults, SaysWhatIsMissing) {
+TEST(CudaFaults, ReportsWhatIsMissing) {
   ProgramPtr program = load(make_package(cuda_package()));
   cuda::replace_driver(nullptr, "cannot load libcuda.so.1: not there");
   Outcome outcome = try_on(program);
@@ -193,7 +193,7 @@ TEST(CudaFaults, RefusesBf16OnOldDevices) {
   EXPECT_EQ(try_on(load(make_package(package))).code, MPC_OK);
 }
 
-TEST(CudaFaults, TellsWhatTheDriverSaysOfTheCode) {
+TEST(CudaFaults, ReportsErrorsOfTheDriverAboutCode) {
   FakeDriverOptions fake_options;
   fake_options.architecture = "invalid";
   FakeDriver fake(fake_options);

@@ -74,7 +74,7 @@ TEST_F(Cuda, CapturesEachEntryOnce) {
   EXPECT_STREQ(mpc_session_device(session.get()), "cuda:0 Fake GPU");
 }
 
-TEST(CudaAlone, LaunchesOneByOneWhereItCannotCaptureAndSaysSo) {
+TEST(CudaAlone, LaunchesKernelsOneByOneWithoutCapture) {
   FakeDriverOptions fake_options;
   fake_options.can_capture = false;
   FakeDriver fake(fake_options);

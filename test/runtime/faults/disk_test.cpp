@@ -147,7 +147,7 @@ TEST(Faults, SavingSurvivesEveryFailedCall) {
 }
 
 // Short writes and signals are not errors.
-TEST(Faults, SavingGoesOnAfterShortWritesAndSignals) {
+TEST(Faults, SavingContinuesAfterShortWritesAndSignals) {
   for (auto fault :
        {FaultyFiles::Fault::kShortWrite, FaultyFiles::Fault::kInterrupted}) {
     ProgramPtr program = load(package_without_library());

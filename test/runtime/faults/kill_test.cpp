@@ -23,7 +23,7 @@ float batch_value(uint64_t number) {
 }
 
 // Shared memory that the child writes and the parent reads after its death.
-struct Told {
+struct SharedProgress {
   volatile uint64_t saved;   // Steps in the last completed checkpoint.
   volatile uint32_t saving;  // 1 during a save.
 };
@@ -36,7 +36,8 @@ uint64_t next_step(const SessionPtr& session) {
 // Continues from the newest checkpoint and saves after every step, until
 // killed.
 [[noreturn]] void train_until_killed(const SessionPtr& session,
-                                     const std::string& folder, Told* told) {
+                                     const std::string& folder,
+                                     SharedProgress* progress) {
   char* path = nullptr;
   char* warning = nullptr;
   if (mpc_session_load_latest(session.get(), folder.c_str(), &path, &warning))
@@ -49,10 +50,10 @@ uint64_t next_step(const SessionPtr& session) {
     if (mpc_session_set_property(session.get(), "next", text.c_str())) _exit(4);
     // Some steps replace a checkpoint, some write a new one.
     std::string place = folder + "/step-" + std::to_string(number / 3);
-    told->saving = 1;
+    progress->saving = 1;
     if (mpc_session_save_checkpoint(session.get(), place.c_str())) _exit(5);
-    told->saving = 0;
-    told->saved = number;
+    progress->saving = 0;
+    progress->saved = number;
     if (mpc_checkpoint_prune(folder.c_str(), 2)) _exit(6);
   }
 }
@@ -83,26 +84,26 @@ TEST(Faults, KillingNeverLosesACheckpoint) {
   options.loss_scale = 1 << 14;  // Some steps overflow.
   ProgramPtr program = load(make_package(options));
   Uninterrupted now(program), later(program);
-  auto* told =
-      static_cast<Told*>(mmap(nullptr, sizeof(Told), PROT_READ | PROT_WRITE,
-                              MAP_SHARED | MAP_ANONYMOUS, -1, 0));
-  ASSERT_NE(told, MAP_FAILED);
+  auto* progress = static_cast<SharedProgress*>(
+      mmap(nullptr, sizeof(SharedProgress), PROT_READ | PROT_WRITE,
+           MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(progress, MAP_FAILED);
   Folder folder;
   std::mt19937 random(7);
   uint64_t last = 0;
   int kills_in_saves = 0;
   for (int i = 0; i < kKills; ++i) {
     SessionPtr session = create(program);
-    told->saving = 0;
+    progress->saving = 0;
     pid_t child = fork();
     ASSERT_GE(child, 0);
-    if (child == 0) train_until_killed(session, folder.path(), told);
+    if (child == 0) train_until_killed(session, folder.path(), progress);
     usleep(1000 + random() % 30000);
     kill(child, SIGKILL);
     int status;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     ASSERT_TRUE(WIFSIGNALED(status)) << WEXITSTATUS(status);
-    kills_in_saves += static_cast<int>(told->saving);
+    kills_in_saves += static_cast<int>(progress->saving);
 
     char* path = nullptr;
     char* warning = nullptr;
@@ -114,7 +115,7 @@ TEST(Faults, KillingNeverLosesACheckpoint) {
     uint64_t next = next_step(session);
     ASSERT_EQ(path != nullptr, next > 0);
     mpc_string_free(path);
-    ASSERT_GE(next, told->saved);
+    ASSERT_GE(next, progress->saved);
     ASSERT_GE(next, last);
     last = next;
     ASSERT_EQ(all_states(program, session), now.states_after(next)) << next;
@@ -124,7 +125,7 @@ TEST(Faults, KillingNeverLosesACheckpoint) {
               later.states_after(next + kStepsAhead))
         << next;
   }
-  (void)munmap(told, sizeof(Told));
+  (void)munmap(progress, sizeof(SharedProgress));
   std::printf("%d of %d kills hit a save; %llu steps in all\n", kills_in_saves,
               kKills, static_cast<unsigned long long>(last));
   EXPECT_GT(last, 0u);

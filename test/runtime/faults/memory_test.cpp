@@ -115,7 +115,7 @@ TEST(Faults, CreatingSurvivesEveryFailedAllocation) {
 
 // Everything from the allocator hook is returned to it, whichever request it
 // refuses.
-struct Hook {
+struct AllocatorCounts {
   int live = 0, calls = 0, fail_at = 0;
 };
 
@@ -123,19 +123,19 @@ TEST(Faults, TheAllocatorHookIsBalanced) {
   ProgramPtr program = load(make_package());
   bool created = false;
   for (int n = 1; !created; ++n) {
-    Hook hook;
-    hook.fail_at = n;
+    AllocatorCounts counts;
+    counts.fail_at = n;
     mpc_allocator_t allocator = {
-        &hook,
+        &counts,
         [](void* user, size_t size, size_t alignment) -> void* {
-          auto* state = static_cast<Hook*>(user);
+          auto* state = static_cast<AllocatorCounts*>(user);
           if (++state->calls == state->fail_at) return nullptr;
           ++state->live;
           return aligned_alloc(alignment,
                                (size + alignment - 1) / alignment * alignment);
         },
         [](void* user, void* pointer) {
-          --static_cast<Hook*>(user)->live;
+          --static_cast<AllocatorCounts*>(user)->live;
           free(pointer);
         }};
     mpc_session_options_t options = {};
@@ -145,11 +145,11 @@ TEST(Faults, TheAllocatorHookIsBalanced) {
     Outcome outcome =
         take(mpc_session_create(program.get(), &options, &session));
     created = outcome.code == MPC_OK;
-    EXPECT_EQ(created, hook.calls < n);
+    EXPECT_EQ(created, counts.calls < n);
     EXPECT_EQ(outcome.code, created ? MPC_OK : MPC_OUT_OF_MEMORY);
     mpc_session_destroy(session);
-    EXPECT_EQ(hook.live, 0);
-    EXPECT_EQ(hook.calls, created ? 3 : n);  // States, arena, scratch.
+    EXPECT_EQ(counts.live, 0);
+    EXPECT_EQ(counts.calls, created ? 3 : n);  // States, arena, scratch.
   }
 }
 

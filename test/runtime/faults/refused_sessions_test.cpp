@@ -108,7 +108,7 @@ TEST_P(Refusals, OfSessionsStepsSavesAndLoads) {
 
 // A kernel fails when all reserved memory is used up. If nothing was written
 // before it, the session continues once memory is available again.
-TEST(Sessions, GoOnAfterAKernelThatFailed) {
+TEST(Sessions, ContinueAfterAKernelFailure) {
   PackageOptions options;
   options.edit = [](program::ProgramT& p) {
     for (auto& entry : p.variants[0]->entries)
@@ -178,7 +178,7 @@ int create_with_room(const ProgramPtr& program, rlim_t room) {
 }
 
 // The memory reserved for oneDNN must be available before oneDNN is used.
-TEST(Sessions, NeedRoomForTheLibrary) {
+TEST(Sessions, FailWithoutMemoryForOneDnn) {
   ProgramPtr program = load(make_package());
   bool refused = false, created = false;
   for (rlim_t room = 0; room <= 96 << 20; room += 2 << 20) {

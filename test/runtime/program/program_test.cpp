@@ -106,7 +106,7 @@ TEST(Program, RefusesEveryBitFlip) {
 // With valid seals the later checks see damaged tables: whatever the tables
 // contain, loading and preparing must not cause memory errors (checked by the
 // sanitizer build).
-TEST(Program, SurvivesSealedNonsense) {
+TEST(Program, HandlesCorruptTablesWithValidChecksums) {
   const Bytes package = make_small_package();
   size_t accepted = 0;
   auto attempt = [&](Bytes changed) {

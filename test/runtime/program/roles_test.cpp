@@ -43,7 +43,7 @@ const Edit kWrong[] = {
      }},
 };
 
-TEST(Roles, MustFitWhatTheyAreOf) {
+TEST(Roles, MustFitTheirStatesAndEntries) {
   for (const Edit& edit : kWrong) {
     PackageOptions options;
     options.edit = edit.edit;

@@ -105,7 +105,7 @@ TEST(Session, ReportsGradientsThatAreNotFinite) {
 }
 
 // Old packages, whose steps are not tested: nothing is reported, as before.
-TEST(Session, SaysNothingOfStepsThatAreNotTested) {
+TEST(Session, ReportsNothingForUntestedSteps) {
   PackageOptions options;
   options.loss_scaling = false;
   ProgramPtr program = load(make_package(options));

@@ -48,7 +48,7 @@ TEST(Session, Steps) {
 }
 
 // On the CPU a step is done when the call returns, asynchronous or not.
-TEST(Session, TellsWhichCallItDescribes) {
+TEST(Session, ReportsWhichCallItDescribes) {
   ProgramPtr program = load(make_package());
   mpc_session_options_t options = {};
   options.struct_size = sizeof(options);
@@ -149,7 +149,7 @@ TEST(Session, EvaluatesOnlyValidSamples) {
   EXPECT_EQ(metrics.samples, 5u);
 }
 
-TEST(Session, TellsTheAccuracyOfTheLabelsThatCount) {
+TEST(Session, ReportsAccuracyOverCountedLabels) {
   PackageOptions options;
   options.edit = [](program::ProgramT& p) {
     auto& outputs = p.variants[0]->entries[1]->outputs;

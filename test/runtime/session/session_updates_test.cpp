@@ -95,7 +95,7 @@ TEST(Session, SkipsAnUpdateThatEndsEarly) {
 }
 
 // Old packages weight micro-batches as fractions of a complete update.
-TEST(Session, EndsNoUpdateEarlyThatCannotBeWeighed) {
+TEST(Session, RejectsEarlyUpdatesOfOldPackages) {
   PackageOptions options;
   options.accumulate = 3;
   ProgramPtr program = load(make_package(options));

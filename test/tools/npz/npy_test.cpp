@@ -47,7 +47,7 @@ TEST(Npy, ReadsFormats2And3) {
 
 // Malformed headers; the sanitizer build checks the memory accesses of the
 // parser.
-TEST(Npy, SurvivesNonsense) {
+TEST(Npy, HandlesMalformedHeaders) {
   const std::string header =
       "{'descr': '>i2', 'fortran_order': True, 'shape': (2, 3), }";
   constexpr char likely[] = "0123456789'(),:{}L<>TrueFalse fiub";

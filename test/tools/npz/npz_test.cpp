@@ -80,7 +80,7 @@ TEST(Npz, SurvivesFlippedBits) {
   }
 }
 
-TEST(Npz, SaysForWhatThereIsNoMemory) {
+TEST(Npz, NamesTheArrayThatExceedsMemory) {
 #if defined(__SANITIZE_ADDRESS__)
   GTEST_SKIP() << "AddressSanitizer takes more address space than any limit";
 #endif
@@ -142,7 +142,7 @@ TEST(Npz, ReadsWhatIsAskedFor) {
   EXPECT_FALSE(reader.has("nothing"));
 }
 
-TEST(Npz, TakesTheLastOfOneName) {
+TEST(Npz, ReadsTheLastOfDuplicateNames) {
   Arrays arrays = {makeArray("x", "uint8", {1}), makeArray("y", "uint8", {2})};
   std::string path = temporaryPath("twice.npz");
   write(path, arrays);

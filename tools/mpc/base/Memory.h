@@ -15,8 +15,8 @@ namespace mpc::tool {
 
 /// Resizes `buffer` to `size` bytes. If there is not enough memory, throws a
 /// Failure that names the size and `what` it is for.
-inline void takeMemory(std::vector<char> &buffer, uint64_t size,
-                       const std::string &what) {
+inline void resizeOrThrow(std::vector<char> &buffer, uint64_t size,
+                          const std::string &what) {
   try {
     buffer.resize(size);
     return;

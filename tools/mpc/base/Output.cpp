@@ -35,7 +35,7 @@ static fs::path followLinks(fs::path path, std::error_code &error) {
 }
 
 /// True if both paths refer to the same existing file.
-static bool isSameFile(const std::string &a, const std::string &b) {
+static bool isSameExistingFile(const std::string &a, const std::string &b) {
   struct stat one, other;
   return stat(a.c_str(), &one) == 0 && stat(b.c_str(), &other) == 0 &&
          one.st_dev == other.st_dev && one.st_ino == other.st_ino;
@@ -49,7 +49,7 @@ static void protect(const std::string &path, const fs::path &place,
                              "; choose another output path");
   };
   for (const InputFile &input : inputs)
-    if (isSameFile(place, input.path))
+    if (isSameExistingFile(place, input.path))
       refuse("it is " + input.what + " '" + input.path +
              "', which would be overwritten");
   std::string folder = place.parent_path().string();
@@ -59,8 +59,8 @@ static void protect(const std::string &path, const fs::path &place,
     refuse("it would lie in the checkpoint '" + folder + "'");
 }
 
-std::string mpc::tool::findPlace(const std::string &path,
-                                 const std::vector<InputFile> &inputs) {
+std::string mpc::tool::resolveOutputPath(const std::string &path,
+                                         const std::vector<InputFile> &inputs) {
   auto refuse = [&path](const std::string &what) {
     throw Failure(InputOutput, "cannot write '" + path + "': " + what);
   };
@@ -88,7 +88,7 @@ std::string mpc::tool::findPlace(const std::string &path,
   return place.string();
 }
 
-bool mpc::tool::isSamePlace(const std::string &a, const std::string &b) {
+bool mpc::tool::isSameFile(const std::string &a, const std::string &b) {
   std::error_code error;
   fs::path one = fs::weakly_canonical(a, error);
   return !error && one == fs::weakly_canonical(b, error) && !error;

@@ -19,19 +19,20 @@ struct InputFile {
 /// temporary name and renamed, which would replace it. Also rejects `inputs`,
 /// by any name or link, and places in a checkpoint, because writing there would
 /// destroy what cannot be recreated.
-[[nodiscard]] std::string findPlace(const std::string &path,
-                                    const std::vector<InputFile> &inputs);
+[[nodiscard]] std::string
+resolveOutputPath(const std::string &path,
+                  const std::vector<InputFile> &inputs);
 
-/// True if two places returned by findPlace are the same file, whether or not
-/// it exists.
-bool isSamePlace(const std::string &a, const std::string &b);
+/// True if two places returned by resolveOutputPath are the same file, whether
+/// or not it exists.
+bool isSameFile(const std::string &a, const std::string &b);
 
 /// Creates a folder and its missing parents, and syncs them: a checkpoint
 /// survives a power loss only if its folder does.
 void createFolders(const std::string &path);
 
-/// Writes a file to its place (findPlace) atomically, and syncs it so that it
-/// survives a power loss.
+/// Writes a file to its place (resolveOutputPath) atomically, and syncs it so
+/// that it survives a power loss.
 void writeFile(const std::string &place, const std::string &content);
 
 } // namespace mpc::tool

@@ -60,7 +60,7 @@ std::string mpc::tool::withFlags(const std::string &text) {
   return shown + text.substr(from);
 }
 
-void mpc::tool::say(const char *pattern, ...) {
+void mpc::tool::printResult(const char *pattern, ...) {
   va_list args;
   va_start(args, pattern);
   std::string text = formatList(pattern, args);
@@ -68,15 +68,15 @@ void mpc::tool::say(const char *pattern, ...) {
   std::fputs(printable(withFlags(text), /*lines=*/true).c_str(), stdout);
 }
 
-bool mpc::tool::sayJson(const nlohmann::ordered_json &json, int indent) {
+bool mpc::tool::printJson(const nlohmann::ordered_json &json, int indent) {
   std::string text =
       json.dump(indent, ' ', /*ensure_ascii=*/false,
                 nlohmann::ordered_json::error_handler_t::replace);
   return std::puts(withFlags(text).c_str()) >= 0;
 }
 
-void mpc::tool::tell(const std::string &subject, const char *kind,
-                     const std::string &text) {
+void mpc::tool::printMessage(const std::string &subject, const char *kind,
+                             const std::string &text) {
   std::fprintf(stderr, "%s: %s: %s\n", subject.c_str(), kind,
                printable(withFlags(text)).c_str());
 }

@@ -24,19 +24,22 @@ std::string printable(std::string_view text, bool lines = false);
 std::string withFlags(const std::string &text);
 
 /// Prints a result to stdout.
-void say(const char *pattern, ...) __attribute__((format(printf, 1, 2)));
+void printResult(const char *pattern, ...)
+    __attribute__((format(printf, 1, 2)));
 
 /// Prints JSON and a newline to stdout; returns false if that fails. Invalid
 /// UTF-8 becomes U+FFFD.
-bool sayJson(const nlohmann::ordered_json &json, int indent = -1);
+bool printJson(const nlohmann::ordered_json &json, int indent = -1);
 
 /// Prints "<subject>: <kind>: <text>" to stderr: "mpc: note: ...".
-void tell(const std::string &subject, const char *kind,
-          const std::string &text);
-inline void note(const std::string &text) { tell("mpc", "note", text); }
+void printMessage(const std::string &subject, const char *kind,
+                  const std::string &text);
+inline void note(const std::string &text) { printMessage("mpc", "note", text); }
 /// Prints a note unless the same note has been printed before.
 void noteOnce(const std::string &text);
-inline void warn(const std::string &text) { tell("mpc", "warning", text); }
+inline void warn(const std::string &text) {
+  printMessage("mpc", "warning", text);
+}
 
 } // namespace mpc::tool
 

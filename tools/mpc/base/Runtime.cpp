@@ -284,25 +284,25 @@ std::string Session::load(const std::string &path) {
   // A folder named like a checkpoint counts as one even if its manifest is
   // lost, so that the runtime reports what is wrong with it.
   std::string name = std::filesystem::path(path).filename().string();
-  std::string misfit;
+  std::string mismatch;
   if (isCheckpoint(path) || name.rfind("step-", 0) == 0) {
     check(runtime::guard(
-              [&] { return runtime::load_checkpoint(get(), path, &misfit); }),
+              [&] { return runtime::load_checkpoint(get(), path, &mismatch); }),
           path);
     return path;
   }
-  std::string loaded = loadLatest(path, misfit);
+  std::string loaded = loadLatest(path, mismatch);
   if (loaded.empty())
     throw Failure(InputOutput, "'" + path + "' contains no checkpoint");
   return loaded;
 }
 
 std::string Session::loadLatest(const std::string &folder,
-                                std::string &misfit) {
+                                std::string &mismatch) {
   std::string loaded, warning;
   check(runtime::guard([&] {
           return runtime::load_latest(get(), folder, &loaded, &warning,
-                                      &misfit);
+                                      &mismatch);
         }),
         folder);
   if (!warning.empty())

@@ -138,9 +138,9 @@ public:
   std::string load(const std::string &path);
 
   /// The same for a folder that may have no checkpoint: returns "" then.
-  /// Optimizer states need not fit; `misfit` describes the first that does not,
-  /// or is "".
-  std::string loadLatest(const std::string &folder, std::string &misfit);
+  /// Optimizer states need not fit; `mismatch` describes the first that does
+  /// not, or is "".
+  std::string loadLatest(const std::string &folder, std::string &mismatch);
 
   std::optional<std::string> property(const std::string &name) const;
   void setProperty(const std::string &name, const std::string &value);

@@ -44,12 +44,12 @@ std::string mpc::tool::formatBytes(uint64_t bytes) {
 }
 
 /// Whether a time is NaN, negative, or longer than any training.
-static bool isNoTime(double seconds) {
+static bool isInvalidTime(double seconds) {
   return !(seconds >= 0) || seconds > 1e9;
 }
 
 std::string mpc::tool::formatDuration(double seconds) {
-  if (isNoTime(seconds))
+  if (isInvalidTime(seconds))
     return "?";
   if (seconds < 0.9995e-3)
     return format("%.0f us", seconds * 1e6);
@@ -63,7 +63,7 @@ std::string mpc::tool::formatDuration(double seconds) {
 }
 
 std::string mpc::tool::formatClock(double seconds) {
-  if (isNoTime(seconds))
+  if (isInvalidTime(seconds))
     return "?";
   uint64_t whole = std::llround(seconds);
   unsigned second = whole % 60, minute = whole / 60 % 60;

@@ -80,8 +80,8 @@ static std::optional<double> readLoss(const std::string &path) {
   return loss.mean();
 }
 
-CheckpointInfo mpc::tool::glanceAtCheckpoint(const std::string &path) {
-  CheckpointInfo info = ask(path, runtime::glance_at_checkpoint);
+CheckpointInfo mpc::tool::checkManifestAndSizes(const std::string &path) {
+  CheckpointInfo info = ask(path, runtime::check_manifest_and_sizes);
   if (!info.fault.empty())
     return info;
   info.loss = readLoss(path);

@@ -22,10 +22,10 @@ struct CheckpointInfo {
 /// Failure if the folder cannot be read.
 std::vector<std::string> listCheckpoints(const std::string &folder);
 
-/// Compares the files with the manifest: glanceAtCheckpoint checks only sizes,
-/// verifyCheckpoint also checksums and contents. Loading a checkpoint that
-/// passes the latter will not find it damaged.
-CheckpointInfo glanceAtCheckpoint(const std::string &path);
+/// Compares the files with the manifest: checkManifestAndSizes checks only
+/// sizes, verifyCheckpoint also checksums and contents. Loading a checkpoint
+/// that passes the latter will not find it damaged.
+CheckpointInfo checkManifestAndSizes(const std::string &path);
 CheckpointInfo verifyCheckpoint(const std::string &path);
 
 } // namespace mpc::tool

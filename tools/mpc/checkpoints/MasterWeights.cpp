@@ -34,7 +34,7 @@ static size_t countOf(const mpc_state_info_t &info) {
   return count;
 }
 
-bool mpc::tool::isNarrowWeight(const mpc_state_info_t &info) {
+bool mpc::tool::isBf16Weight(const mpc_state_info_t &info) {
   return info.is_parameter && info.dtype == MPC_DTYPE_BF16;
 }
 
@@ -42,7 +42,7 @@ std::vector<float> mpc::tool::readFloats(const Session &session,
                                          const Program &program,
                                          const mpc_state_info_t &info) {
   std::vector<float> values(countOf(info));
-  if (!isNarrowWeight(info)) {
+  if (!isBf16Weight(info)) {
     mpc_tensor_t tensor = tensorOf(info, values.data());
     check(mpc_session_read_state(session.get(), info.name, &tensor), info.name);
     return values;

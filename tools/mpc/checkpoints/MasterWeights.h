@@ -14,7 +14,7 @@
 namespace mpc::tool {
 
 /// Whether the state is a bf16 weight.
-bool isNarrowWeight(const mpc_state_info_t &info);
+bool isBf16Weight(const mpc_state_info_t &info);
 
 /// Reads an f32 state, or a bf16 weight plus its rounding error if the program
 /// keeps it.

@@ -49,7 +49,8 @@ OptionChanges mpc::tool::compareOptions(const Session &session,
       continue;
     std::string text = std::string(option.name) + " " + quote(now) +
                        " instead of " + quote(*before);
-    (option.resume == Resume::Grave ? changes.graver : changes.milder)
+    (option.resume == Resume::NeedsForce ? changes.incompatible
+                                         : changes.compatible)
         .push_back(text);
     changes.rate |= option.id == OptionId::lr;
     changes.totalSteps |= option.id == OptionId::totalSteps;

@@ -54,7 +54,7 @@ void WeightsChoice::apply(Session &session, const Program &program) const {
   }
   std::map<std::string, mpc_state_info_t> narrow;
   for (const mpc_state_info_t &state : program.states())
-    if (isNarrowWeight(state))
+    if (isBf16Weight(state))
       narrow[state.name] = state;
   for (const mpc_state_info_t &state : program.states()) {
     if (state.role != MPC_STATE_AVERAGE || !state.weight)
@@ -72,7 +72,7 @@ std::string WeightsChoice::sourceOf(const Session &session,
                                     const Program &program,
                                     const mpc_state_info_t &weight) const {
   const char *counter = program.stateOf(MPC_STATE_AVERAGE_COUNT);
-  if (which == "ema" && isNarrowWeight(weight) && counter &&
+  if (which == "ema" && isBf16Weight(weight) && counter &&
       session.readCounter(counter) > 0)
     for (const mpc_state_info_t &state : program.states())
       if (state.role == MPC_STATE_AVERAGE && state.weight &&

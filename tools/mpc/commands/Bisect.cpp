@@ -221,8 +221,8 @@ static std::string describe(const BisectCommand &options, const Names &kept,
 static int runBisect(const BisectCommand &options) {
   std::string place;
   if (!options.output.empty())
-    place = findPlace(options.output, {{"the model", options.model},
-                                       {"the data", options.data}});
+    place = resolveOutputPath(options.output, {{"the model", options.model},
+                                               {"the data", options.data}});
   refusePackage(options.model);
   Bisection bisection(options);
   Names kept = bisection.run();
@@ -238,16 +238,16 @@ static int runBisect(const BisectCommand &options) {
     json["of"] = bisection.rounded().size();
     json["runs"] = bisection.runs();
     json["output"] = options.output;
-    sayJson(json);
+    printJson(json);
     return Ok;
   }
   std::string verdict = describe(options, kept, bisection.rounded().size());
   if (options.output.empty()) {
     // Only the policy goes to stdout, which may be redirected to a file.
     std::fprintf(stderr, "mpc: %s\n", printable(verdict).c_str());
-    say("%s", printPolicy(policy).c_str());
+    printResult("%s", printPolicy(policy).c_str());
   } else {
-    say("%s\npolicy: %s\n", verdict.c_str(), options.output.c_str());
+    printResult("%s\npolicy: %s\n", verdict.c_str(), options.output.c_str());
   }
   return Ok;
 }

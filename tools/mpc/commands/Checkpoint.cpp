@@ -53,16 +53,16 @@ static void print(const std::vector<CheckpointInfo> &checkpoints, bool json,
         object["written"] = formatTime(*info.time, true);
       if (!info.fault.empty())
         object["fault"] = info.fault;
-      sayJson(object);
+      printJson(object);
     } else {
       std::string details;
       if (info.time)
         details += formatTime(*info.time, false) + "  ";
       if (info.loss)
         details += format("train loss %.4f  ", *info.loss);
-      say("%-32s %10s  %s%s\n", info.path.c_str(),
-          formatBytes(info.bytes).c_str(), details.c_str(),
-          info.fault.empty() ? sound : printable(info.fault).c_str());
+      printResult("%-32s %10s  %s%s\n", info.path.c_str(),
+                  formatBytes(info.bytes).c_str(), details.c_str(),
+                  info.fault.empty() ? sound : printable(info.fault).c_str());
     }
   }
 }
@@ -92,9 +92,9 @@ static int verify(const CheckpointCommand &options) {
 static int list(const CheckpointCommand &options) {
   std::vector<CheckpointInfo> checkpoints;
   if (isCheckpoint(options.path))
-    checkpoints.push_back(glanceAtCheckpoint(options.path));
+    checkpoints.push_back(checkManifestAndSizes(options.path));
   for (const std::string &path : listCheckpoints(options.path))
-    checkpoints.push_back(glanceAtCheckpoint(path));
+    checkpoints.push_back(checkManifestAndSizes(path));
   if (checkpoints.empty())
     note("'" + options.path + "' contains no checkpoint");
   print(checkpoints, options.json, "complete");
@@ -113,12 +113,12 @@ static int prune(const CheckpointCommand &options) {
     if (std::find(after.begin(), after.end(), path) == after.end())
       removed.push_back(path);
   if (options.json) {
-    sayJson(Json{{"removed", removed}, {"kept", after}});
+    printJson(Json{{"removed", removed}, {"kept", after}});
     return Ok;
   }
-  say("removed %s, kept %s\n",
-      formatCount(removed.size(), "checkpoint").c_str(),
-      formatCount(after.size()).c_str());
+  printResult("removed %s, kept %s\n",
+              formatCount(removed.size(), "checkpoint").c_str(),
+              formatCount(after.size()).c_str());
   return Ok;
 }
 

@@ -58,7 +58,7 @@ static std::string findPage(const CompareCommand &options) {
                                    {"the data", options.data}};
   for (const std::string &file : mpc::externalFiles(options.model))
     inputs.push_back({"data of the model,", file});
-  return findPlace(options.html, inputs);
+  return resolveOutputPath(options.html, inputs);
 }
 
 static int runCompare(CompareCommand &options) {
@@ -97,12 +97,12 @@ static int runCompare(CompareCommand &options) {
   if (!page.empty())
     writeFile(page, result.page(options.model));
   if (options.json)
-    sayJson(result.json(options.model));
+    printJson(result.json(options.model));
   else {
     result.print(chosen);
     if (!page.empty())
-      say("page: %s\n", options.html.c_str());
-    say("%s\n", result.verdict().c_str());
+      printResult("page: %s\n", options.html.c_str());
+    printResult("%s\n", result.verdict().c_str());
   }
   return result.holds() ? Ok : 1;
 }

@@ -45,11 +45,12 @@ static void print(const CompileCommand &options,
     json["trained"] = result.trainedElements;
     json["frozen"] = result.frozenElements;
     json["notes"] = result.notes;
-    sayJson(json);
+    printJson(json);
     return;
   }
   if (compiled.output.empty()) {
-    say("%s: stopped after stage '%s' as asked; no package is written\n",
+    printResult(
+        "%s: stopped after stage '%s' as asked; no package is written\n",
         compiled.model.c_str(), compiled.stopAfter.c_str());
     return;
   }
@@ -59,7 +60,8 @@ static void print(const CompileCommand &options,
   if (!result.predictsOnly)
     parameters = formatCount(result.trainedElements, "parameter") +
                  " trained, " + parameters;
-  say("%s: %s, %s, %s, %scompiled in %s\n", compiled.output.c_str(),
+  printResult(
+      "%s: %s, %s, %s, %scompiled in %s\n", compiled.output.c_str(),
       formatBytes(result.packageBytes).c_str(), compiled.precision.c_str(),
       result.predictsOnly ? "prediction alone" : result.optimizer.c_str(),
       parameters.c_str(), formatDuration(seconds).c_str());
@@ -91,14 +93,14 @@ static std::string nameOfModel(const std::string &model) {
 static std::string findOutput(const std::string &output,
                               const std::string &model) {
   std::vector<InputFile> inputs = {{"the model", model}};
-  std::string place = findPlace(output, inputs);
+  std::string place = resolveOutputPath(output, inputs);
   // Finding the model's external files requires reading it; do that only if an
   // existing file that is not a package would be overwritten.
   if (!std::filesystem::exists(place) || isPackage(place))
     return place;
   for (const std::string &file : mpc::externalFiles(model))
     inputs.push_back({"data of the model,", file});
-  return findPlace(output, inputs);
+  return resolveOutputPath(output, inputs);
 }
 
 /// Chooses the loss and the batch size from the data, unless options set them.
@@ -175,10 +177,11 @@ static int runCompile(const CompileCommand &options) {
   if (options.printPolicy) {
     std::string policy = printPolicy(options.arguments.policy());
     if (options.output.empty())
-      say("%s", policy.c_str());
+      printResult("%s", policy.c_str());
     else
-      writeFile(findPlace(options.output, {{"the model", options.model}}),
-                policy);
+      writeFile(
+          resolveOutputPath(options.output, {{"the model", options.model}}),
+          policy);
     return Ok;
   }
   compile.dumpStages = options.dumpStages;

@@ -190,12 +190,12 @@ Action mpc::tool::addDoctor(CLI::App &app) {
         return Ok;
       }
       gpus["tools"] = std::move(tools);
-      sayJson(gpus, 2);
+      printJson(gpus, 2);
       return Ok;
     }
     Json findings = examine();
     if (options->json)
-      sayJson(findings, 2);
+      printJson(findings, 2);
     else
       printMachine(findings);
     return Ok;

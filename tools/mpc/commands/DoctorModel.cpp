@@ -83,7 +83,7 @@ static Json toJson(const std::string &model, const Examination &found) {
 //===----------------------------------------------------------------------===//
 
 static void line(const char *name, const std::string &value) {
-  say("%-14s %s\n", name, value.c_str());
+  printResult("%-14s %s\n", name, value.c_str());
 }
 
 static std::string text(const Examination::Tensors &tensors) {
@@ -167,7 +167,7 @@ static int runDoctorModel(const DoctorModelCommand &options, bool json) {
   }
   std::string name = std::filesystem::path(options.model).filename().string();
   if (json)
-    sayJson(toJson(name, found), 2);
+    printJson(toJson(name, found), 2);
   else
     print(name, found);
   if (failed(found.failure))

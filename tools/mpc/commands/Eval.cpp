@@ -34,9 +34,9 @@ static int runEval(const EvalCommand &options) {
 
   Evaluation evaluation = evaluate(session, program, data);
   if (options.json)
-    sayJson(toJson(evaluation));
+    printJson(toJson(evaluation));
   else
-    say("%s\n", formatEvaluation(evaluation).c_str());
+    printResult("%s\n", formatEvaluation(evaluation).c_str());
   return Ok;
 }
 

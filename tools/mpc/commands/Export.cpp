@@ -131,8 +131,8 @@ static Values readValues(const Program &program, const Session &session,
       check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
       continue;
     }
-    if (found == infos.end() || (found->second.dtype != MPC_DTYPE_F32 &&
-                                 !isNarrowWeight(found->second)))
+    if (found == infos.end() ||
+        (found->second.dtype != MPC_DTYPE_F32 && !isBf16Weight(found->second)))
       throw Failure(Damaged, program.path + ": state '" + name +
                                  "' is missing or not f32");
     std::string source = weights.sourceOf(session, program, found->second);
@@ -149,8 +149,8 @@ static std::string findOutput(const ExportCommand &options,
                                    {"the model", model}};
   for (const std::string &file : mpc::externalFiles(model))
     inputs.push_back({"data of the model,", file});
-  std::string place = findPlace(options.output, inputs);
-  (void)findPlace(place + ".data", inputs);
+  std::string place = resolveOutputPath(options.output, inputs);
+  (void)resolveOutputPath(place + ".data", inputs);
   return place;
 }
 
@@ -296,11 +296,12 @@ static int runExport(const ExportCommand &options) {
     json["model"] = model;
     json["checkpoint"] = loaded;
     json["tensors"] = values.size();
-    sayJson(json);
+    printJson(json);
     return Ok;
   }
-  say("%s: '%s' with %s from '%s'\n", options.output.c_str(), model.c_str(),
-      formatCount(values.size(), "tensor").c_str(), loaded.c_str());
+  printResult("%s: '%s' with %s from '%s'\n", options.output.c_str(),
+              model.c_str(), formatCount(values.size(), "tensor").c_str(),
+              loaded.c_str());
   return Ok;
 }
 

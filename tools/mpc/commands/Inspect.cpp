@@ -287,10 +287,10 @@ static std::string rangeText(const Json &range) {
 
 static void printEntries(const Json &entries) {
   for (const Json &entry : entries) {
-    say("\n%s: %s\n", textAt(entry, "name").c_str(),
-        formatCount(entry.at("instruction_count").get<uint64_t>(),
-                    "instruction")
-            .c_str());
+    printResult("\n%s: %s\n", textAt(entry, "name").c_str(),
+                formatCount(entry.at("instruction_count").get<uint64_t>(),
+                            "instruction")
+                    .c_str());
     for (const char *side : {"inputs", "outputs"})
       for (const Json &binding : entry.at(side)) {
         std::string range;
@@ -298,9 +298,9 @@ static void printEntries(const Json &entries) {
           range = "  " + rangeText(binding["range"]);
         if (binding.contains("ignored"))
           range += ", ignores " + binding["ignored"].dump();
-        say("  %-3s %-24s %s%s\n", side[0] == 'i' ? "in" : "out",
-            textAt(binding, "name").c_str(), textAt(binding, "type").c_str(),
-            range.c_str());
+        printResult("  %-3s %-24s %s%s\n", side[0] == 'i' ? "in" : "out",
+                    textAt(binding, "name").c_str(),
+                    textAt(binding, "type").c_str(), range.c_str());
       }
     if (!entry.contains("instructions"))
       continue;
@@ -311,22 +311,22 @@ static void printEntries(const Json &entries) {
       std::string code = instruction.contains("function")
                              ? textAt(instruction, "function")
                              : textAt(instruction, "kernel_name");
-      say("      %-24s %s:%s\n", code.c_str(),
-          textAt(instruction, "name").c_str(), operands.c_str());
+      printResult("      %-24s %s:%s\n", code.c_str(),
+                  textAt(instruction, "name").c_str(), operands.c_str());
     }
   }
 }
 
 static void printStates(const Json &states) {
-  say("\nstates\n");
+  printResult("\nstates\n");
   for (const Json &state : states) {
-    say("  %-13s %-32s %s\n", textAt(state, "kind").c_str(),
-        textAt(state, "name").c_str(), textAt(state, "type").c_str());
+    printResult("  %-13s %-32s %s\n", textAt(state, "kind").c_str(),
+                textAt(state, "name").c_str(), textAt(state, "type").c_str());
     if (state["kind"] != "parameter" || !state.contains("slots"))
       continue;
     for (const Json &slot : state["slots"])
-      say("  %-13s   %-30s %s\n", "", textAt(slot, "name").c_str(),
-          textAt(slot, "type").c_str());
+      printResult("  %-13s   %-30s %s\n", "", textAt(slot, "name").c_str(),
+                  textAt(slot, "type").c_str());
   }
 }
 
@@ -334,25 +334,25 @@ static void printPackage(const Json &json) {
   auto bytes = [](const Json &number) {
     return formatBytes(number.get<uint64_t>());
   };
-  say("%s: %s, from %s by %s\n", textAt(json, "package").c_str(),
-      bytes(json["bytes"]).c_str(), textAt(json, "model").c_str(),
-      textAt(json, "producer").c_str());
+  printResult("%s: %s, from %s by %s\n", textAt(json, "package").c_str(),
+              bytes(json["bytes"]).c_str(), textAt(json, "model").c_str(),
+              textAt(json, "producer").c_str());
   if (json.contains("obstacle"))
-    say("cannot run here: %s\n", textAt(json, "obstacle").c_str());
+    printResult("cannot run here: %s\n", textAt(json, "obstacle").c_str());
 
-  say("\noptions\n");
+  printResult("\noptions\n");
   for (const auto &[name, value] : json["options"].items())
-    say("  %-24s %s\n", printable(name).c_str(),
-        printable(joinLines(value.get<std::string>())).c_str());
+    printResult("  %-24s %s\n", printable(name).c_str(),
+                printable(joinLines(value.get<std::string>())).c_str());
 
-  say("\nmemory of a session\n");
-  say("  states                   %s\n",
-      bytes(json["memory"]["states"]).c_str());
+  printResult("\nmemory of a session\n");
+  printResult("  states                   %s\n",
+              bytes(json["memory"]["states"]).c_str());
   for (const Json &variant : json["variants"])
-    say("  arena on %-15s %s (%s if no buffers shared memory)\n",
-        textAt(variant, "device").c_str(),
-        bytes(variant["memory"]["arena"]).c_str(),
-        bytes(variant["memory"]["arena_without_reuse"]).c_str());
+    printResult("  arena on %-15s %s (%s if no buffers shared memory)\n",
+                textAt(variant, "device").c_str(),
+                bytes(variant["memory"]["arena"]).c_str(),
+                bytes(variant["memory"]["arena_without_reuse"]).c_str());
 
   for (const Json &variant : json["variants"]) {
     std::string device = textAt(variant, "device");
@@ -362,15 +362,17 @@ static void printPackage(const Json &json) {
       device += " (" +
                 joinWords(variant["images"].get<std::vector<std::string>>()) +
                 ")";
-    say("\nfor %s: %s of generated code\n", device.c_str(),
+    printResult(
+        "\nfor %s: %s of generated code\n", device.c_str(),
         formatCount(variant["functions"].get<uint64_t>(), "function").c_str());
     printEntries(variant["entries"]);
   }
   printStates(json["states"]);
 
-  say("\nsegments\n");
+  printResult("\nsegments\n");
   for (const Json &segment : json["segments"])
-    say("  %-24s %s\n",
+    printResult(
+        "  %-24s %s\n",
         (textAt(segment, "kind") + " " + textAt(segment, "target")).c_str(),
         bytes(segment["bytes"]).c_str());
 }
@@ -402,7 +404,7 @@ static int runInspect(const InspectCommand &options) {
     return printPtx(package, options.ptx);
   Json json = describe(package, options);
   if (options.json)
-    sayJson(json, 2);
+    printJson(json, 2);
   else
     printPackage(json);
   return Ok;

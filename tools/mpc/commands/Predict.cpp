@@ -54,8 +54,9 @@ static void print(const PredictCommand &options, const mpc::npz::Arrays &arrays,
     for (const mpc::npz::Array &array : arrays)
       shapes += (shapes.empty() ? "" : ", ") + array.name + " " +
                 mpc::npz::typeText(array);
-    say("%s: %s (%s)\n", options.output.c_str(), printable(shapes).c_str(),
-        formatCount(samples, "sample").c_str());
+    printResult("%s: %s (%s)\n", options.output.c_str(),
+                printable(shapes).c_str(),
+                formatCount(samples, "sample").c_str());
     return;
   }
   nlohmann::ordered_json json;
@@ -63,7 +64,7 @@ static void print(const PredictCommand &options, const mpc::npz::Arrays &arrays,
   json["samples"] = samples;
   for (const mpc::npz::Array &array : arrays)
     json["arrays"][array.name] = array.shape;
-  sayJson(json);
+  printJson(json);
 }
 
 /// Throws unless the output is called .npz, which is the format that is
@@ -78,8 +79,8 @@ static void requireNpz(const std::string &output) {
 
 static int runPredict(const PredictCommand &options) {
   std::string place =
-      findPlace(options.output,
-                {{"the package", options.package}, {"the data", options.data}});
+      resolveOutputPath(options.output, {{"the package", options.package},
+                                         {"the data", options.data}});
   requireNpz(options.output);
   Program program(options.package);
   if (!program.has("predict"))

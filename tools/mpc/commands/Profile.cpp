@@ -74,7 +74,7 @@ public:
 
   void add(const double *row) {
     for (int64_t i = 0; i < kObservationWidth; ++i)
-      if (i != kFirstBroken && i != kLargest && i != kSmallest)
+      if (i != kFirstNonFinite && i != kLargest && i != kSmallest)
         sums[i] += row[i];
     largest = std::max(largest, row[kLargest]);
     if (smallest == 0 || (row[kSmallest] != 0 && row[kSmallest] < smallest))
@@ -207,8 +207,8 @@ private:
 
 static int runProfile(const ProfileCommand &options) {
   std::string place =
-      findPlace(options.output,
-                {{"the package", options.package}, {"the data", options.data}});
+      resolveOutputPath(options.output, {{"the package", options.package},
+                                         {"the data", options.data}});
   Program program(options.package);
   const char *entry = program.stepEntry();
   if (program.option("observe") != "profile")
@@ -241,9 +241,9 @@ static int runProfile(const ProfileCommand &options) {
         format("step %llu", static_cast<unsigned long long>(step + 1)));
   }
   writeFile(place, profile.toJson().dump(1) + "\n");
-  say("%s: %s over %s\n", options.output.c_str(),
-      formatCount(profile.numTensors(), "tensor").c_str(),
-      formatCount(options.steps, "step").c_str());
+  printResult("%s: %s over %s\n", options.output.c_str(),
+              formatCount(profile.numTensors(), "tensor").c_str(),
+              formatCount(options.steps, "step").c_str());
   return Ok;
 }
 

@@ -204,7 +204,7 @@ static int compare(const ReportCommand &options) {
     os << llvm::json::Value(differenceJson(difference)) << '\n';
   else
     printDifference(os, difference, options.all, outputColumns(100));
-  say("%s", text.c_str());
+  printResult("%s", text.c_str());
   return difference.empty() ? 0 : 1;
 }
 
@@ -221,7 +221,7 @@ static std::string findPlaceOf(const std::string &output,
   if (isModelFile(options.path))
     for (const std::string &file : mpc::externalFiles(options.path))
       inputs.push_back({"data of the model,", file});
-  return findPlace(output, inputs);
+  return resolveOutputPath(output, inputs);
 }
 
 /// Writes an annotated model; returns the number of nodes with annotations.
@@ -275,7 +275,7 @@ static int write(const ReportCommand &options) {
     // Large models have a second file next to them.
     std::string data = findPlaceOf(options.annotate + ".data", options);
     for (const std::string &place : {model, data})
-      if (isSamePlace(place, page))
+      if (isSameFile(place, page))
         throw Failure(Usage, "--html and --annotate would both write '" +
                                  place + "'; choose different names");
   }
@@ -284,12 +284,13 @@ static int write(const ReportCommand &options) {
   mpc::report::Report report = read(options.path, options);
   if (!page.empty()) {
     writeFile(page, makePage(report, profile));
-    say("%s: the report of '%s'\n", options.html.c_str(), options.path.c_str());
+    printResult("%s: the report of '%s'\n", options.html.c_str(),
+                options.path.c_str());
   }
   if (!model.empty()) {
     size_t nodes = annotate(report, options, model);
-    say("%s: '%s' with notes at %s\n", options.annotate.c_str(),
-        options.path.c_str(), formatCount(nodes, "node").c_str());
+    printResult("%s: '%s' with notes at %s\n", options.annotate.c_str(),
+                options.path.c_str(), formatCount(nodes, "node").c_str());
   }
   return Ok;
 }
@@ -332,7 +333,7 @@ static int runReport(const ReportCommand &options) {
     os << report.json << '\n';
   else if (llvm::Error error = print(os, report, options))
     throw Failure(Usage, llvm::toString(std::move(error)));
-  say("%s", text.c_str());
+  printResult("%s", text.c_str());
   return Ok;
 }
 

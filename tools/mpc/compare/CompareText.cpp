@@ -81,11 +81,11 @@ void CompareResult::findWorst() {
       if (errors[op.op] > op.error)
         op = {op.op, errors[op.op],
               report::errorOfInputs(comparison.ops[op.op], errors), s + 1};
-    if (parting)
+    if (firstDivergence)
       continue;
     if (auto op =
-            report::findParting(comparison.ops, errors, tolerances.tensor))
-      parting =
+            report::findDivergence(comparison.ops, errors, tolerances.tensor))
+      firstDivergence =
           Worst{*op, errors[*op],
                 report::errorOfInputs(comparison.ops[*op], errors), s + 1};
   }
@@ -120,12 +120,13 @@ std::string CompareResult::lossText() const {
 
 std::string CompareResult::verdict() const {
   std::string text = precision;
-  if (parting)
+  if (firstDivergence)
     return text +
            format(" diverges from %s at %s in step %zu: %s, its inputs %s",
-                  against.c_str(), nameOf(parting->op).c_str(),
-                  size_t(parting->step), off(parting->error).c_str(),
-                  off(parting->ofInputs).c_str());
+                  against.c_str(), nameOf(firstDivergence->op).c_str(),
+                  size_t(firstDivergence->step),
+                  off(firstDivergence->error).c_str(),
+                  off(firstDivergence->ofInputs).c_str());
   if (!isDone)
     return text + format(" fails at step %zu: loss, gradients or weights are "
                          "not finite",
@@ -155,8 +156,8 @@ void CompareResult::printParameters() const {
   for (const Comparison::Drift &drift : comparison.drifts)
     errors.push_back(drift.error);
   if (isDone && !errors.empty())
-    say("parameters  error relative to the distance trained: %s\n",
-        spread(errors).c_str());
+    printResult("parameters  error relative to the distance trained: %s\n",
+                spread(errors).c_str());
 }
 
 void CompareResult::printTensors() const {
@@ -164,18 +165,18 @@ void CompareResult::printTensors() const {
   for (const Worst &op : worst)
     errors.push_back(op.error);
   if (!errors.empty())
-    say("tensors     error in a step from the same states: %s\n",
-        spread(errors).c_str());
+    printResult("tensors     error in a step from the same states: %s\n",
+                spread(errors).c_str());
 }
 
 void CompareResult::printOps(const std::vector<Worst> &ops) const {
-  say("\n  %10s  %10s  %7s  %-13s %s\n", "error", "of inputs", "in step",
-      "format", "node");
+  printResult("\n  %10s  %10s  %7s  %-13s %s\n", "error", "of inputs",
+              "in step", "format", "node");
   for (const Worst &op : ops)
-    say("  %10s  %10s  %7zu  %-13s %s\n", percent(op.error).c_str(),
-        percent(op.ofInputs).c_str(), size_t(op.step),
-        comparison.op(op.op).format().c_str(), nameOf(op.op).c_str());
-  say("\n");
+    printResult("  %10s  %10s  %7zu  %-13s %s\n", percent(op.error).c_str(),
+                percent(op.ofInputs).c_str(), size_t(op.step),
+                comparison.op(op.op).format().c_str(), nameOf(op.op).c_str());
+  printResult("\n");
 }
 
 std::vector<CompareResult::Worst>
@@ -206,14 +207,15 @@ void CompareResult::print(const TensorChoice &chosen) const {
   const std::vector<Comparison::Step> &steps = comparison.steps;
   size_t done = steps.size() - !isDone;
   auto print = [&](const char *name, auto ours, auto theirs) {
-    say("%-11s %s: %s; %s: %s\n", name, precision.c_str(),
+    printResult(
+        "%-11s %s: %s; %s: %s\n", name, precision.c_str(),
         course(steps[0].*ours, steps[std::max<size_t>(done, 1) - 1].*ours, done)
             .c_str(),
         against.c_str(),
         course(steps[0].*theirs, steps.back().*theirs, steps.size()).c_str());
   };
-  say("%s of %s, %zu of %s\n", formatCount(done, "step").c_str(),
-      precision.c_str(), steps.size(), against.c_str());
+  printResult("%s of %s, %zu of %s\n", formatCount(done, "step").c_str(),
+              precision.c_str(), steps.size(), against.c_str());
   print("loss", &Comparison::Step::loss, &Comparison::Step::trueLoss);
   print("grad norm", &Comparison::Step::gradNorm,
         &Comparison::Step::trueGradNorm);
@@ -245,12 +247,12 @@ nlohmann::ordered_json CompareResult::json(const std::string &model) const {
   json["tolerance"] = tolerances.loss;
   json["tensor_tolerance"] = tolerances.tensor;
   json["parting"] = nullptr;
-  if (parting)
-    json["parting"] = {{"op", placeOf(parting->op)},
-                       {"node", comparison.op(parting->op).node},
-                       {"step", parting->step},
-                       {"error", parting->error},
-                       {"inputs_error", parting->ofInputs}};
+  if (firstDivergence)
+    json["parting"] = {{"op", placeOf(firstDivergence->op)},
+                       {"node", comparison.op(firstDivergence->op).node},
+                       {"step", firstDivergence->step},
+                       {"error", firstDivergence->error},
+                       {"inputs_error", firstDivergence->ofInputs}};
   json["steps"] = nlohmann::ordered_json::array();
   for (const Comparison::Step &step : comparison.steps)
     json["steps"].push_back({{"loss", step.loss},

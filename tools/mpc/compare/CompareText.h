@@ -44,7 +44,7 @@ public:
                 const CompareTolerances &tolerances);
 
   bool holds() const {
-    return !parting && isDone && lossError <= tolerances.loss;
+    return !firstDivergence && isDone && lossError <= tolerances.loss;
   }
   std::string verdict() const;
 
@@ -80,7 +80,7 @@ private:
   const CompareTolerances tolerances;
   std::vector<Worst> worst; ///< The largest error of each op that both programs
                             ///< show, in program order.
-  std::optional<Worst> parting;
+  std::optional<Worst> firstDivergence;
   bool isDone = true; ///< The candidate completed every step.
   double lossError = 0;
   uint64_t lossStep = 1;

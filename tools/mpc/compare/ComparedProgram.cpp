@@ -70,8 +70,8 @@ static size_t countOf(const std::vector<int64_t> &shape) {
 static mpc_tensor_t tensorOf(const ComparedProgram::State &state,
                              const std::string &name,
                              std::vector<char> &memory) {
-  takeMemory(memory, countOf(state.shape) * mpc_dtype_size(state.dtype),
-             "the state '" + name + "'");
+  resizeOrThrow(memory, countOf(state.shape) * mpc_dtype_size(state.dtype),
+                "the state '" + name + "'");
   return {sizeof(mpc_tensor_t),
           state.dtype,
           static_cast<uint32_t>(state.shape.size()),

@@ -34,7 +34,7 @@ Comparison::Comparison(const CompileOptions &candidateOptions,
     note(text);
   candidateReport = readReport(result.report);
   candidate = std::make_unique<CompiledProgram>(package, session);
-  locked = std::make_unique<CompiledProgram>(package, session);
+  candidateOnReference = std::make_unique<CompiledProgram>(package, session);
   if (referencePrecision == "fp64") {
     if (candidate->program.microBatches() > 1)
       throw Failure(Usage, "--against=fp64 requires updates of one batch; "
@@ -92,19 +92,19 @@ void Comparison::matchProbes() {
 /// the reference lacks, such as the loss scale of fp16, come from the
 /// candidate.
 std::vector<double> Comparison::probe(Dataset &data, const Batches &batches) {
-  locked->take(*reference);
-  locked->take(*candidate, reference.get());
+  candidateOnReference->take(*reference);
+  candidateOnReference->take(*candidate, reference.get());
   const std::vector<mpc_tensor_t> &inputs = data.gather(batches.front());
   reference->show(inputs);
-  locked->show(inputs);
+  candidateOnReference->show(inputs);
   std::vector<double> errors(ops.size(), 0);
   report::Magnitudes magnitudes(
       ops, *referenceStep, referencePrecision == "fp64" ? 0x1p-53 : 0x1p-24);
   for (const Probe &probe : probes) {
     const std::vector<double> &truth = reference->values[probe.left];
     double least = magnitudes.leastNormOf(probe.op, probe.result, truth);
-    double error =
-        report::relativeError(locked->values[probe.right], truth, least);
+    double error = report::relativeError(
+        candidateOnReference->values[probe.right], truth, least);
     errors[probe.op] = std::max(errors[probe.op], error);
   }
   return errors;
@@ -116,7 +116,7 @@ void Comparison::run(const std::function<void(uint64_t)> &progress) {
   checkFillsBatch(data);
   for (ComparedProgram *program :
        {static_cast<ComparedProgram *>(candidate.get()), reference.get(),
-        static_cast<ComparedProgram *>(locked.get())})
+        static_cast<ComparedProgram *>(candidateOnReference.get())})
     program->setTotalSteps(settings.steps);
   candidate->take(*reference);
   std::vector<std::vector<double>> before;

@@ -75,7 +75,7 @@ private:
   const report::Function *candidateStep = nullptr, *referenceStep = nullptr;
   /// The candidate's own run, and the candidate's program with the states of
   /// the reference.
-  std::unique_ptr<CompiledProgram> candidate, locked;
+  std::unique_ptr<CompiledProgram> candidate, candidateOnReference;
   std::unique_ptr<ComparedProgram> reference;
   /// A value that both programs show: its op and result number, and its index
   /// in the probes of each.

@@ -338,8 +338,8 @@ void Dataset::prepareTensors() {
     samples = batch = 1;
   for (Column &column : columns) {
     if (column.input.batchDim >= 0)
-      takeMemory(column.buffer, column.outer * batch * column.innerBytes,
-                 "a batch of '" + column.input.name + "'");
+      resizeOrThrow(column.buffer, column.outer * batch * column.innerBytes,
+                    "a batch of '" + column.input.name + "'");
     std::vector<char> &data =
         column.input.batchDim >= 0 ? column.buffer : column.array.data;
     tensors.push_back({sizeof(mpc_tensor_t),

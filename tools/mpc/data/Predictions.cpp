@@ -38,9 +38,9 @@ Predictions::Predictions(const std::vector<Binding> &outputs, uint64_t batch,
                                    "sample of a batch");
       column.innerBytes *= column.rows;
     }
-    takeMemory(column.batch, all, "a batch of '" + output.name + "'");
-    takeMemory(column.all, output.batchDim < 0 ? all : all / batch * samples,
-               "the output '" + output.name + "'");
+    resizeOrThrow(column.batch, all, "a batch of '" + output.name + "'");
+    resizeOrThrow(column.all, output.batchDim < 0 ? all : all / batch * samples,
+                  "the output '" + output.name + "'");
     columns.push_back(std::move(column));
   }
   // Only now, because `columns` must not reallocate any more.

@@ -35,7 +35,9 @@ inline CLI::Validator Above(double low) {
   return asValidator(check::above(low));
 }
 inline CLI::Validator NotEmpty() { return asValidator(check::notEmpty()); }
-inline CLI::Validator Share() { return asValidator(check::share()); }
+inline CLI::Validator HalfOpenUnit() {
+  return asValidator(check::halfOpenUnit());
+}
 
 } // namespace mpc::tool
 

@@ -322,7 +322,7 @@ static std::string tomlValues(const std::vector<std::string> &texts) {
 }
 
 /// Prints the defaults of options that were not given, as comments.
-static void sayDefaults(const CLI::App &command) {
+static void printDefaults(const CLI::App &command) {
   mpc::CompileOptions defaults;
   visitOptions(defaults, [&](mpc::OptionId id, const auto &field) {
     const mpc::OptionRow &row = optionRow(id);
@@ -332,7 +332,7 @@ static void sayDefaults(const CLI::App &command) {
     bool isUnset = values.empty() || values.front().empty() ||
                    values.front() == mpc::shortest(mpc::kUnset);
     if (option && option->count() == 0 && row.isFlag && !isUnset)
-      say("# %s = %s\n", row.name, tomlValues(values).c_str());
+      printResult("# %s = %s\n", row.name, tomlValues(values).c_str());
   });
 }
 
@@ -348,10 +348,11 @@ bool mpc::tool::printsConfig(const CLI::App &command, const Origins &origins) {
     std::string name =
         isArgument ? option->get_name(true) : option->get_lnames().front();
     auto origin = origins.find(name);
-    say("%s = %s  # %s\n", name.c_str(), tomlValues(option->results()).c_str(),
+    printResult(
+        "%s = %s  # %s\n", name.c_str(), tomlValues(option->results()).c_str(),
         origin == origins.end() ? "command line" : origin->second.c_str());
   }
   if (command.get_name() == "compile")
-    sayDefaults(command);
+    printDefaults(command);
   return true;
 }

@@ -189,7 +189,7 @@ static const char *nameOf(mpc::Resume resume) {
     return "";
   case mpc::Resume::Note:
     return "note";
-  case mpc::Resume::Grave:
+  case mpc::Resume::NeedsForce:
     return "error without --resume=force";
   case mpc::Resume::AddsState:
     return "note; some states are reset";

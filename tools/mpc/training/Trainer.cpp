@@ -228,7 +228,7 @@ void Trainer::queueBatch() {
   info.struct_size = sizeof(info);
   mpc_status_t status =
       mpc_session_step(session.get(), inputs.data(), inputs.size(), &info);
-  take(status, info);
+  handleStatus(status, info);
 }
 
 /// Makes an incomplete update from the last batches of an epoch, if any remain.
@@ -240,28 +240,28 @@ void Trainer::finishUpdate() {
   mpc_step_info_t info = {};
   info.struct_size = sizeof(info);
   mpc_status_t status = mpc_session_finish_update(session.get(), &info);
-  take(status, info);
+  handleStatus(status, info);
 }
 
 /// Waits for all queued steps.
-void Trainer::drain() {
+void Trainer::waitForQueue() {
   if (queued.empty())
     return;
   mpc_step_info_t info = {};
   info.struct_size = sizeof(info);
   mpc_status_t status = mpc_session_synchronize(session.get(), &info);
-  take(status, info);
+  handleStatus(status, info);
 }
 
 /// Handles the status and result of a call.
-void Trainer::take(mpc_status_t status, const mpc_step_info_t &info) {
+void Trainer::handleStatus(mpc_status_t status, const mpc_step_info_t &info) {
   if (status && mpc_status_code(status) == MPC_NUMERIC && info.call != 0) {
     std::string cause = mpc_status_message(status);
     mpc_status_free(status);
-    return takeFault(cause, info);
+    return handleFault(cause, info);
   }
   check(status, format("step %llu", static_cast<unsigned long long>(step + 1)));
-  settle(info);
+  recordResult(info);
 }
 
 /// Explains a step that was not finite: what the runtime found out, and where
@@ -310,7 +310,8 @@ static bool isAtFloor(const mpc_step_info_t &info, const Program &program) {
 }
 
 /// Handles a step that was not finite according to --on-nan.
-void Trainer::takeFault(const std::string &cause, const mpc_step_info_t &info) {
+void Trainer::handleFault(const std::string &cause,
+                          const mpc_step_info_t &info) {
   NumericFault fault = explain(cause, info);
   std::string limit;
   bool retries = false;
@@ -332,7 +333,7 @@ void Trainer::takeFault(const std::string &cause, const mpc_step_info_t &info) {
     return rollBack();
   }
   isFaulty = true;
-  settle(info);
+  recordResult(info);
 }
 
 /// Returns to the newest checkpoint, but continues with the next batches, so
@@ -352,7 +353,7 @@ void Trainer::rollBack() {
 
 /// Records the result of a call, unless that is already known. Each result
 /// becomes known once, in the order of calls.
-void Trainer::settle(const mpc_step_info_t &info) {
+void Trainer::recordResult(const mpc_step_info_t &info) {
   if (queued.empty() || info.call < queued.front().call)
     return;
   if (info.call != queued.front().call)
@@ -381,7 +382,7 @@ void Trainer::settle(const mpc_step_info_t &info) {
 
 /// True if queued results must be known before the next batch, because they may
 /// end training or an epoch, or make a checkpoint due.
-bool Trainer::mustDrain(bool epochEnds) const {
+bool Trainer::mustSynchronize(bool epochEnds) const {
   if (queued.empty())
     return false;
   if (epochEnds || signals.received())
@@ -487,8 +488,8 @@ ExitCode Trainer::run() {
     uint64_t epoch = sampler.position().epoch;
     queueBatch();
     epochEnds |= sampler.position().epoch != epoch;
-    if (mustDrain(epochEnds))
-      drain();
+    if (mustSynchronize(epochEnds))
+      waitForQueue();
     if (epochEnds && queued.empty())
       finishUpdate();
     // Programs without support for incomplete updates carry the gradients from

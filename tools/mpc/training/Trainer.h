@@ -91,7 +91,7 @@ private:
   void setTotalSteps();
   std::optional<double> readRate() const;
   void noteKeptRate() const;
-  void takeOptions(const std::string &misfit);
+  void checkTrainedOptions(const std::string &mismatch);
   void restorePosition();
   void noteOtherData() const;
   void noteSamplesLeftOut() const;
@@ -99,13 +99,13 @@ private:
   void noteBatchesLeftOut();
   void queueBatch();
   void finishUpdate();
-  void drain();
-  void settle(const mpc_step_info_t &info);
-  bool mustDrain(bool epochEnds) const;
+  void waitForQueue();
+  void recordResult(const mpc_step_info_t &info);
+  bool mustSynchronize(bool epochEnds) const;
   void checkLoss(const mpc_step_info_t &info) const;
-  void take(mpc_status_t status, const mpc_step_info_t &info);
+  void handleStatus(mpc_status_t status, const mpc_step_info_t &info);
   NumericFault explain(const std::string &cause, const mpc_step_info_t &info);
-  void takeFault(const std::string &cause, const mpc_step_info_t &info);
+  void handleFault(const std::string &cause, const mpc_step_info_t &info);
   void rollBack();
   void report(const mpc_step_info_t &info, double loss);
   void log(const mpc_step_info_t &info, double loss, uint64_t step);

@@ -180,5 +180,5 @@ void Trainer::printDevice() const {
                                {"calls", info.calls},
                                {"workspace_bytes", info.workspace_bytes}});
   }
-  sayJson(json);
+  printJson(json);
 }

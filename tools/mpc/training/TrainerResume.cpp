@@ -61,8 +61,8 @@ uint64_t Trainer::readCount(const Session &session, const char *name) {
 }
 
 void Trainer::resume() {
-  std::string misfit;
-  std::string loaded = session.loadLatest(options.checkpointDir, misfit);
+  std::string mismatch;
+  std::string loaded = session.loadLatest(options.checkpointDir, mismatch);
   if (loaded.empty()) {
     std::fprintf(stderr,
                  "mpc: note: '%s' contains no checkpoint yet: starting from "
@@ -70,7 +70,7 @@ void Trainer::resume() {
                  options.checkpointDir.c_str());
     return;
   }
-  takeOptions(misfit);
+  checkTrainedOptions(mismatch);
   restorePosition();
   noteOtherData();
   epochLoss.restore(session.property(kLoss).value_or(""));
@@ -81,29 +81,29 @@ void Trainer::resume() {
 
 /// Notes options that differ between program and checkpoint. Training continues
 /// with those of the program; options that would make it a different training
-/// are an error unless --resume=force is given. `misfit` describes an optimizer
-/// state that only one of them has, or is "".
-void Trainer::takeOptions(const std::string &misfit) {
+/// are an error unless --resume=force is given. `mismatch` describes an
+/// optimizer state that only one of them has, or is "".
+void Trainer::checkTrainedOptions(const std::string &mismatch) {
   OptionChanges changes = compareOptions(session, program);
-  if (!changes.graver.empty() && !options.force)
+  if (!changes.incompatible.empty() && !options.force)
     throw Failure(Usage,
                   "the checkpoint was trained with other options: " +
-                      joinWords(changes.graver) +
+                      joinWords(changes.incompatible) +
                       "; use --resume=force to continue anyway" +
-                      (misfit.empty() ? "" : ", with the optimizer reset"));
-  if (!misfit.empty() && !options.force && !changes.states)
+                      (mismatch.empty() ? "" : ", with the optimizer reset"));
+  if (!mismatch.empty() && !options.force && !changes.states)
     throw Failure(Damaged,
-                  "the checkpoint belongs to another program: " + misfit);
-  std::vector<std::string> said = changes.graver;
-  said.insert(said.end(), changes.milder.begin(), changes.milder.end());
+                  "the checkpoint belongs to another program: " + mismatch);
+  std::vector<std::string> said = changes.incompatible;
+  said.insert(said.end(), changes.compatible.begin(), changes.compatible.end());
   if (!said.empty())
     std::fprintf(stderr, "mpc: note: continuing with %s\n",
                  joinWords(said).c_str());
-  if (!misfit.empty() && !changes.states)
+  if (!mismatch.empty() && !changes.states)
     std::fprintf(stderr,
                  "mpc: note: the optimizer is reset where the checkpoint does "
                  "not match it: %s\n",
-                 misfit.c_str());
+                 mismatch.c_str());
   if (!changes.known)
     std::fprintf(stderr,
                  "mpc: note: the checkpoint does not record its training "

@@ -5,7 +5,7 @@
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "compiler/Dialect/Mpc/IR/Mpc.h"
 #include "compiler/Dialect/Train/IR/StateRoles.h"
-#include "compiler/Support/Terms.h"
+#include "compiler/Support/ErrorPropagation.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

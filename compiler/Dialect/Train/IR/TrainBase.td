@@ -58,17 +58,17 @@ class Train_InferredOp<string mnemonic, list<Trait> traits = []>
 
 def Differentiable : DeclareOpInterfaceMethods<DifferentiableOpInterface>;
 def Generated : DeclareOpInterfaceMethods<LinalgLoweringOpInterface>;
-def Ranged : DeclareOpInterfaceMethods<RangeOpInterface>;
-def Sums : DeclareOpInterfaceMethods<SumOpInterface>;
+def RangeMethods : DeclareOpInterfaceMethods<RangeOpInterface>;
+def ErrorPropagationMethods : DeclareOpInterfaceMethods<ErrorPropagationOpInterface>;
 def Affine : DeclareOpInterfaceMethods<AffineOpInterface>;
 def Indexes : DeclareOpInterfaceMethods<IndexOpInterface>;
 def IndexesTable : DeclareOpInterfaceMethods<IndexOpInterface, ["getIndexedTable"]>;
-def Moves : DeclareOpInterfaceMethods<MoveOpInterface>;
-def EndsLosses : DeclareOpInterfaceMethods<BatchLossOpInterface>;
-def TakesApart : DeclareOpInterfaceMethods<PartOpInterface>;
-def Joins : DeclareOpInterfaceMethods<JoinOpInterface>;
-def Reduces : DeclareOpInterfaceMethods<ReductionOpInterface>;
-def Kernel : DeclareOpInterfaceMethods<KernelOpInterface>;
+def MoveMethods : DeclareOpInterfaceMethods<MoveOpInterface>;
+def LossReductionMethods : DeclareOpInterfaceMethods<LossReductionOpInterface>;
+def SplitMethods : DeclareOpInterfaceMethods<SplitOpInterface>;
+def JoinMethods : DeclareOpInterfaceMethods<JoinOpInterface>;
+def ReductionMethods : DeclareOpInterfaceMethods<ReductionOpInterface>;
+def KernelMethods : DeclareOpInterfaceMethods<KernelOpInterface>;
 
 // Marks ops that normalize their first operand; the others are scale and offset, and
 // statistics.

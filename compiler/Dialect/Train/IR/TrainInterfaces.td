@@ -67,7 +67,7 @@ def RowsOpInterface : OpInterface<"RowsOpInterface"> {
   ];
 }
 
-def BatchLossOpInterface : OpInterface<"BatchLossOpInterface"> {
+def LossReductionOpInterface : OpInterface<"LossReductionOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
     An op that may compute the final loss of a batch. Its answers tell how to
@@ -170,7 +170,7 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   ];
 }
 
-def SumOpInterface : OpInterface<"SumOpInterface"> {
+def ErrorPropagationOpInterface : OpInterface<"ErrorPropagationOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
     An op whose results are sums or products of its operands. Estimates of
@@ -178,7 +178,7 @@ def SumOpInterface : OpInterface<"SumOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"How the elements of a result are computed from those of the operands.",
-      "::mpc::Terms", "getTerms", (ins "unsigned":$result)>,
+      "::mpc::ErrorPropagation", "getErrorPropagation", (ins "unsigned":$result)>,
   ];
 }
 
@@ -210,14 +210,14 @@ def ViewOpInterface : OpInterface<"ViewOpInterface"> {
   ];
 }
 
-def PartOpInterface : OpInterface<"PartOpInterface"> {
+def SplitOpInterface : OpInterface<"SplitOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
     An op whose results are boxes (contiguous in each dimension) of one operand.
   }];
   let methods = [
     InterfaceMethod<"The operand that is split.", "::mlir::Value",
-      "getWhole", (ins), "", [{ return $_op->getOperand(0); }]>,
+      "getSource", (ins), "", [{ return $_op->getOperand(0); }]>,
     InterfaceMethod<"Where the box of a result begins in each dimension.",
       "::llvm::SmallVector<int64_t>", "getPartOffsets",
       (ins "unsigned":$result)>,
@@ -250,10 +250,10 @@ def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
       "::mpc::train::ProductExtents", "getExtents">,
     InterfaceMethod<
       "Returns true if the elements that are summed up are adjacent in memory in this factor.",
-      "bool", "liesAlongSum", (ins "unsigned":$factor)>,
+      "bool", "isContiguousAlongSum", (ins "unsigned":$factor)>,
     InterfaceMethod<
-      "Transposes factors until `liesAlongSum` holds for both, as FP8 needs.",
-      "void", "layAlongSum", (ins "::mlir::OpBuilder &":$builder)>,
+      "Transposes factors until `isContiguousAlongSum` holds for both, as FP8 needs.",
+      "void", "makeContiguousAlongSum", (ins "::mlir::OpBuilder &":$builder)>,
     InterfaceMethod<
       "The catalog's kernel for the product of scaled factors.",
       "::llvm::StringRef", "getScaledKernelName">,

@@ -55,9 +55,9 @@ public:
     return mlir::arith::CmpIOp::create(builder, loc, predicate, a, b);
   }
   // Logical operations on bools.
-  Value bothOf(Value a, Value b) { return create<mlir::arith::AndIOp>(a, b); }
-  Value eitherOf(Value a, Value b) { return create<mlir::arith::OrIOp>(a, b); }
-  Value oneOf(Value a, Value b) { return create<mlir::arith::XOrIOp>(a, b); }
+  Value andOf(Value a, Value b) { return create<mlir::arith::AndIOp>(a, b); }
+  Value orOf(Value a, Value b) { return create<mlir::arith::OrIOp>(a, b); }
+  Value xorOf(Value a, Value b) { return create<mlir::arith::XOrIOp>(a, b); }
   Value trueLike(Value like) {
     return mlir::arith::ConstantOp::create(
         builder, loc, builder.getIntegerAttr(like.getType(), 1));

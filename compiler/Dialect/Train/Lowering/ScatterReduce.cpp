@@ -106,16 +106,16 @@ public:
         zero(createScalarLike(builder, loc, op.getInit(), 0)),
         one(createScalarLike(builder, loc, op.getInit(), 1)) {}
 
-  std::pair<Value, Value> ofSum(Value grad) { return {grad, looked(grad)}; }
+  std::pair<Value, Value> ofSum(Value grad) { return {grad, gatherRows(grad)}; }
   std::pair<Value, Value> ofExtreme(Value grad);
   std::pair<Value, Value> ofProduct(Value grad);
 
 private:
   /// Gathers `rows` at the indices, one row for each update.
-  Value looked(Value rows) {
+  Value gatherRows(Value rows) {
     return GatherOp::create(builder, loc, rows, op.getIndices());
   }
-  Value added(Value updates) {
+  Value scatterAdd(Value updates) {
     return EmbeddingGradOp::create(builder, loc, updates, op.getIndices(),
                                    shapeOf(op.getInit())[0]);
   }
@@ -139,11 +139,12 @@ private:
 
 std::pair<Value, Value> ScatterReduceGradient::ofExtreme(Value grad) {
   Value isInit = equal(op.getInit(), op.getResult());
-  Value isUpdate = equal(op.getUpdates(), looked(op.getResult()));
-  Value count =
-      of<AddOp>(select(isInit, one, zero), added(select(isUpdate, one, zero)));
+  Value isUpdate = equal(op.getUpdates(), gatherRows(op.getResult()));
+  Value count = of<AddOp>(select(isInit, one, zero),
+                          scatterAdd(select(isUpdate, one, zero)));
   Value share = of<DivOp>(grad, count);
-  return {select(isInit, share, zero), select(isUpdate, looked(share), zero)};
+  return {select(isInit, share, zero),
+          select(isUpdate, gatherRows(share), zero)};
 }
 
 /// The gradient with respect to a factor is the product of the others. If no
@@ -157,7 +158,7 @@ std::pair<Value, Value> ScatterReduceGradient::ofProduct(Value grad) {
       builder, loc, select(isInitZero, one, op.getInit()), op.getIndices(),
       select(isUpdateZero, one, op.getUpdates()), Kind::Mul);
   Value zeros = of<AddOp>(select(isInitZero, one, zero),
-                          added(select(isUpdateZero, one, zero)));
+                          scatterAdd(select(isUpdateZero, one, zero)));
   // The gradients with respect to factors that are 0, and to those that are
   // not.
   Value scaled = of<MulOp>(grad, product);
@@ -167,8 +168,8 @@ std::pair<Value, Value> ScatterReduceGradient::ofProduct(Value grad) {
     return select(isZero, ofZero, of<DivOp>(ofOther, select(isZero, one, x)));
   };
   return {gradOf(op.getInit(), isInitZero, whenZero, otherwise),
-          gradOf(op.getUpdates(), isUpdateZero, looked(whenZero),
-                 looked(otherwise))};
+          gradOf(op.getUpdates(), isUpdateZero, gatherRows(whenZero),
+                 gatherRows(otherwise))};
 }
 
 LogicalResult

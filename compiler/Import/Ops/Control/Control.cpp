@@ -91,10 +91,10 @@ static Value choose(ImportedNode &node, Value condition, const Shared &yes,
 
 /// A branch whose inputs must get zero gradients if the other branch is taken:
 /// in its backward pass, 0 may be multiplied by infinity or NaN.
-class Side {
+class Branch {
 public:
   /// The branch consists of the ops that are built from now on.
-  explicit Side(ImportedNode &node)
+  explicit Branch(ImportedNode &node)
       : node(node), block(*node.graph.builder.getInsertionBlock()),
         last(block.empty() ? nullptr : &block.back()) {}
 
@@ -109,7 +109,7 @@ private:
   Operation *last; ///< The op before the branch; null if there is none.
 };
 
-void Side::guard(Value condition, bool isTaken) {
+void Branch::guard(Value condition, bool isTaken) {
   llvm::SetVector<Operation *> ops;
   auto first = last ? std::next(last->getIterator()) : block.begin();
   for (Operation &op : llvm::make_range(first, block.end()))
@@ -136,7 +136,7 @@ void Side::guard(Value condition, bool isTaken) {
     }
 }
 
-Value Side::guarded(Value value, Value condition, bool isTaken) {
+Value Branch::guarded(Value value, Value condition, bool isTaken) {
   OpBuilder &builder = node.graph.builder;
   Value stopped =
       train::StopGradientOp::create(builder, node.loc, value.getType(), value);
@@ -170,16 +170,16 @@ static LogicalResult importIf(ImportedNode &node) {
   chooses = node.reshape(chooses, {});
   if (node.failed())
     return failure();
-  Side sideOfYes(node);
+  Branch thenBranch(node);
   auto ofYes = runBody(node, *yes, {});
   if (!ofYes)
     return failure();
-  sideOfYes.guard(chooses, /*isTaken=*/true);
-  Side sideOfNo(node);
+  thenBranch.guard(chooses, /*isTaken=*/true);
+  Branch elseBranch(node);
   auto ofNo = runBody(node, *no, {});
   if (!ofNo)
     return failure();
-  sideOfNo.guard(chooses, /*isTaken=*/false);
+  elseBranch.guard(chooses, /*isTaken=*/false);
   for (int i = 0; i < count; ++i)
     if (failed(
             node.setOutput(i, choose(node, chooses, (*ofYes)[i], (*ofNo)[i]))))

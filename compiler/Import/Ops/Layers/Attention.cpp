@@ -117,7 +117,7 @@ static Value regroup(ImportedNode &node, Value value, int64_t outer,
 namespace {
 
 /// The processing of the scores.
-struct Scoring {
+struct ScoreOptions {
   AttentionMask seen;
   double scale = 1.0, softcap = 0.0;
   /// The stage of the scores that output 3 is, if it is used: 0 the product, 1
@@ -127,36 +127,36 @@ struct Scoring {
 
 } // namespace
 
-static Scoring readScoring(ImportedNode &node, const Heads &heads) {
-  Scoring scoring;
-  scoring.seen = readAttentionMask(node, heads.past);
+static ScoreOptions readScoreOptions(ImportedNode &node, const Heads &heads) {
+  ScoreOptions options;
+  options.seen = readAttentionMask(node, heads.past);
   double depth = shapeOf(heads.query)[3];
-  scoring.scale = node.floatAttr("scale", 1.0 / std::sqrt(depth));
-  scoring.softcap = node.floatAttr("softcap", 0.0);
+  options.scale = node.floatAttr("scale", 1.0 / std::sqrt(depth));
+  options.softcap = node.floatAttr("softcap", 0.0);
   // Ignored: the softmax is computed in f32, or in f64 if everything is.
   node.intAttr("softmax_precision", 1);
   int64_t stage = node.intAttr("qk_matmul_output_mode", 0);
   if (node.isOutputUsed(3))
-    scoring.wantedStage = stage;
+    options.wantedStage = stage;
   if (node.failed())
-    return scoring;
+    return options;
   double most = std::numeric_limits<float>::max();
-  if (!(scoring.scale > 0.0) || scoring.scale > most)
+  if (!(options.scale > 0.0) || options.scale > most)
     node.error() << "attribute 'scale' must be positive and finite, but is "
-                 << std::to_string(scoring.scale);
-  else if (!(scoring.softcap >= 0.0) || scoring.softcap > most)
+                 << std::to_string(options.scale);
+  else if (!(options.softcap >= 0.0) || options.softcap > most)
     node.error() << "attribute 'softcap' must be 0 or positive, but is "
-                 << std::to_string(scoring.softcap);
+                 << std::to_string(options.softcap);
   else if (stage < 0 || stage > 3)
     node.error() << "attribute 'qk_matmul_output_mode' must lie in [0, 3], but "
                     "is "
                  << stage;
-  return scoring;
+  return options;
 }
 
 /// Attention as products and a softmax; sets output 3.
 static Value writeOut(ImportedNode &node, const Heads &heads,
-                      const Scoring &scoring) {
+                      const ScoreOptions &options) {
   ArrayRef<int64_t> query = shapeOf(heads.query), key = shapeOf(heads.key);
   if (query[1] % key[1] != 0) {
     node.shapeError() << "the " << key[1]
@@ -173,19 +173,19 @@ static Value writeOut(ImportedNode &node, const Heads &heads,
     return nullptr;
   Value stages[4];
   stages[0] = node.emit<train::MulOp>(
-      {regroup(node, product, query[1], 1), node.scalar(scoring.scale)});
+      {regroup(node, product, query[1], 1), node.scalar(options.scale)});
   stages[1] = stages[0];
-  if (scoring.softcap != 0.0) {
+  if (options.softcap != 0.0) {
     Value bent = node.emit<train::TanhOp>(
-        node.emit<train::DivOp>({stages[0], node.scalar(scoring.softcap)}));
-    stages[1] = node.emit<train::MulOp>({bent, node.scalar(scoring.softcap)});
+        node.emit<train::DivOp>({stages[0], node.scalar(options.softcap)}));
+    stages[1] = node.emit<train::MulOp>({bent, node.scalar(options.softcap)});
   }
-  stages[2] = maskScores(node, stages[1], scoring.seen);
+  stages[2] = maskScores(node, stages[1], options.seen);
   stages[3] = node.emit<train::SoftmaxOp>(
       stages[2], {node.i64("axis", 3), node.flag("zero_empty")});
   if (!stages[3] ||
-      (scoring.wantedStage &&
-       mlir::failed(node.setOutput(3, stages[*scoring.wantedStage]))))
+      (options.wantedStage &&
+       mlir::failed(node.setOutput(3, stages[*options.wantedStage]))))
     return nullptr;
   Value result =
       node.emit<train::MatmulOp>({regroup(node, stages[3], outer, inner),
@@ -197,20 +197,20 @@ static LogicalResult importAttention(ImportedNode &node) {
   Heads heads = readHeads(node);
   if (node.failed())
     return failure();
-  Scoring scoring = readScoring(node, heads);
+  ScoreOptions options = readScoreOptions(node, heads);
   if (node.failed())
     return failure();
 
   Value result;
-  if (scoring.seen.isPlain() && scoring.softcap == 0.0 &&
-      !scoring.wantedStage) {
-    SmallVector<NamedAttribute> attributes = {node.f32("scale", scoring.scale)};
-    if (scoring.seen.causal)
+  if (options.seen.isPlain() && options.softcap == 0.0 &&
+      !options.wantedStage) {
+    SmallVector<NamedAttribute> attributes = {node.f32("scale", options.scale)};
+    if (options.seen.causal)
       attributes.push_back(node.flag("causal"));
     result = node.emit<train::AttentionOp>(
         {heads.query, heads.key, heads.value}, attributes);
   } else {
-    result = writeOut(node, heads, scoring);
+    result = writeOut(node, heads, options);
   }
   if (!result)
     return failure();

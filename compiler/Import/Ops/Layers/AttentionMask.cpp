@@ -69,8 +69,8 @@ static Value distances(ImportedNode &node, int64_t rows, int64_t columns) {
   if (!node.fitsConstant({rows, columns}))
     return nullptr;
   return node.integers(
-      node.places(rows * columns,
-                  [&](int64_t i) { return i % columns - i / columns; }),
+      node.makeIndexList(rows * columns,
+                         [&](int64_t i) { return i % columns - i / columns; }),
       {rows, columns});
 }
 
@@ -95,7 +95,7 @@ static Value maskByLengths(ImportedNode &node, Value scores,
   using train::Comparison;
   Value lengths = node.reshape(seen.lengths, {shape[0], 1, 1, 1});
   scores = keepWhere(node,
-                     node.compare(node.integers(node.range(columns), {columns}),
+                     node.compare(node.integers(node.iota(columns), {columns}),
                                   lengths, Comparison::Less),
                      scores);
   std::optional<int64_t> right = seen.causal ? 0 : seen.right;

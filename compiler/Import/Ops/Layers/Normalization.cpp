@@ -401,10 +401,11 @@ static LogicalResult importLrn(ImportedNode &node) {
            << size;
   if (!node.fitsConstant({shape[1], size}))
     return failure();
-  SmallVector<int64_t> places = node.places(shape[1] * size, [&](int64_t at) {
-    int64_t place = at / size - (size - 1) / 2 + at % size;
-    return place < shape[1] ? std::max<int64_t>(place, -1) : -1;
-  });
+  SmallVector<int64_t> places =
+      node.makeIndexList(shape[1] * size, [&](int64_t at) {
+        int64_t place = at / size - (size - 1) / 2 + at % size;
+        return place < shape[1] ? std::max<int64_t>(place, -1) : -1;
+      });
   Value squares = node.emit<train::MulOp>({input, input});
   Value sums = node.emit<train::ResampleOp>(
       {squares, node.integers(places, {shape[1], size})}, node.i64("axis", 1));

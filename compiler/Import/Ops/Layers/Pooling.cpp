@@ -143,7 +143,7 @@ static LogicalResult setIndices(ImportedNode &node, Value first,
   Value place = node.emit<train::GatherOp>({places, which});
   int64_t pixels = product(ArrayRef<int64_t>(image).drop_front(2));
   Value starts = node.integers(
-      node.places(channels, [&](int64_t i) { return i * pixels; }),
+      node.makeIndexList(channels, [&](int64_t i) { return i * pixels; }),
       {channels, 1});
   Value index = node.integerOp(train::IntegerOperation::Add, place, starts);
   return node.setOutput(1, node.reshape(index, shape));

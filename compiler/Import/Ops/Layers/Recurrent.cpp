@@ -215,7 +215,7 @@ Value Recurrent::activate(int64_t direction, unsigned which, Value value) {
 Value Recurrent::initialState(unsigned index, int64_t direction) {
   if (!node.hasInput(5 + index))
     return node.broadcast(node.scalar(0), {batch, hidden});
-  node.graph.useAsStart(node.graph.lookup(node.proto.input(5 + index)));
+  node.graph.useAsInitialState(node.graph.lookup(node.proto.input(5 + index)));
   Value states = node.floatInput(5 + index);
   if (states && isBatchFirst && shapeOf(states).size() == 3)
     states = node.transpose(states, {1, 0, 2});

@@ -9,9 +9,9 @@ namespace {
 
 /// Splits each head into the two parts that are rotated together, and joins
 /// them again.
-class Turning {
+class RotaryHalves {
 public:
-  Turning(ImportedNode &node, bool isInterleaved)
+  RotaryHalves(ImportedNode &node, bool isInterleaved)
       : node(node), isInterleaved(isInterleaved) {}
 
   /// Elements 2 i and 2 i + 1, or i and i + half, of the last dimension.
@@ -84,9 +84,9 @@ static Value readAngles(ImportedNode &node, unsigned index, Value positions,
 static LogicalResult importRotaryEmbedding(ImportedNode &node) {
   Value input = node.floatInput(0);
   Value positions = node.hasInput(3) ? node.intInput(3) : Value();
-  Turning turning(node, node.boolAttr("interleaved", false));
+  RotaryHalves halves(node, node.boolAttr("interleaved", false));
   int64_t heads = node.intAttr("num_heads", 0);
-  int64_t turned = node.intAttr("rotary_embedding_dim", 0);
+  int64_t rotated = node.intAttr("rotary_embedding_dim", 0);
   if (node.failed())
     return failure();
   SmallVector<int64_t> whole(shapeOf(input));
@@ -103,33 +103,34 @@ static LogicalResult importRotaryEmbedding(ImportedNode &node) {
     shape = {whole[0], whole[1], heads, whole[2] / heads};
   int64_t batch = shape[0], length = areJoined ? shape[1] : shape[2];
   int64_t depth = shape[3];
-  if (turned == 0)
-    turned = depth;
-  if (turned < 2 || turned > depth || turned % 2 != 0)
-    return node.shapeError() << "attribute 'rotary_embedding_dim' is " << turned
-                             << ", but must be even and at most " << depth;
+  if (rotated == 0)
+    rotated = depth;
+  if (rotated < 2 || rotated > depth || rotated % 2 != 0)
+    return node.shapeError()
+           << "attribute 'rotary_embedding_dim' is " << rotated
+           << ", but must be even and at most " << depth;
 
-  Value cosines = readAngles(node, 1, positions, {batch, length, turned / 2});
-  Value sines = readAngles(node, 2, positions, {batch, length, turned / 2});
+  Value cosines = readAngles(node, 1, positions, {batch, length, rotated / 2});
+  Value sines = readAngles(node, 2, positions, {batch, length, rotated / 2});
   if (!cosines || !sines)
     return failure();
-  SmallVector<int64_t> angles = {batch, length, 1, turned / 2};
+  SmallVector<int64_t> angles = {batch, length, 1, rotated / 2};
   if (!areJoined)
     std::swap(angles[1], angles[2]);
   cosines = node.reshape(cosines, angles);
   sines = node.reshape(sines, angles);
 
   input = node.reshape(input, shape);
-  auto [first, second] = turning.part(node.part(input, 3, 0, turned));
+  auto [first, second] = halves.part(node.part(input, 3, 0, rotated));
   auto times = [&](Value a, Value b) {
     return node.emit<train::MulOp>({a, b});
   };
-  Value result = turning.join(
+  Value result = halves.join(
       node.emit<train::SubOp>({times(cosines, first), times(sines, second)}),
       node.emit<train::AddOp>({times(sines, first), times(cosines, second)}));
-  if (turned < depth)
+  if (rotated < depth)
     result = node.emit<train::ConcatOp>(
-        {result, node.part(input, 3, turned, depth - turned)},
+        {result, node.part(input, 3, rotated, depth - rotated)},
         node.i64("axis", 3));
   return node.setOutput(0, result ? node.reshape(result, whole) : Value());
 }

@@ -349,14 +349,14 @@ static constexpr Rule lessOrEqual = {
     /*takesBools=*/false, /*makesBools=*/true};
 
 /// For bools only, which the import functions of logical ops check.
-static constexpr Rule both = {nullptr, [](Int a, Int b) { return a & b; },
-                              /*takesBools=*/true, /*makesBools=*/true};
-static constexpr Rule either = {nullptr, [](Int a, Int b) { return a | b; },
-                                /*takesBools=*/true, /*makesBools=*/true};
-static constexpr Rule oneOf = {nullptr, [](Int a, Int b) { return a ^ b; },
+static constexpr Rule andOf = {nullptr, [](Int a, Int b) { return a & b; },
                                /*takesBools=*/true, /*makesBools=*/true};
-static constexpr Rule inverse = {nullptr, [](Int a, Int) { return 1 - a; },
-                                 /*takesBools=*/true, /*makesBools=*/true};
+static constexpr Rule orOf = {nullptr, [](Int a, Int b) { return a | b; },
+                              /*takesBools=*/true, /*makesBools=*/true};
+static constexpr Rule xorOf = {nullptr, [](Int a, Int b) { return a ^ b; },
+                               /*takesBools=*/true, /*makesBools=*/true};
+static constexpr Rule notOf = {nullptr, [](Int a, Int) { return 1 - a; },
+                               /*takesBools=*/true, /*makesBools=*/true};
 
 /// Like importMod.
 static constexpr Rule floorRest = {
@@ -462,10 +462,10 @@ ArrayRef<OpRow> mpc::elementwiseOps() {
       {"Less", 9, 2, 2, 1, importComparison<Comparison::Less>, fold<less>},
       {"LessOrEqual", 12, 2, 2, 1, importComparison<Comparison::LessOrEqual>,
        fold<lessOrEqual>},
-      {"And", 7, 2, 2, 1, importLogic<train::AndOp>, fold<both>},
-      {"Or", 7, 2, 2, 1, importLogic<train::OrOp>, fold<either>},
-      {"Xor", 7, 2, 2, 1, importLogic<train::XorOp>, fold<oneOf>},
-      {"Not", 1, 1, 1, 1, importLogic<train::NotOp>, fold<inverse>},
+      {"And", 7, 2, 2, 1, importLogic<train::AndOp>, fold<andOf>},
+      {"Or", 7, 2, 2, 1, importLogic<train::OrOp>, fold<orOf>},
+      {"Xor", 7, 2, 2, 1, importLogic<train::XorOp>, fold<xorOf>},
+      {"Not", 1, 1, 1, 1, importLogic<train::NotOp>, fold<notOf>},
       {"IsNaN", 9, 1, 1, 1, importIsNaN},
       {"IsInf", 10, 1, 1, 1, importIsInf},
   };

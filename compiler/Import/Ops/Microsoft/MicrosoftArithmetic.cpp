@@ -301,7 +301,7 @@ ArrayRef<OpRow> mpc::microsoftArithmeticOps() {
   static const OpRow rows[] = {
       {"com.microsoft.FusedMatMul", 1, 2, 2, 1, importFusedMatMul},
       {"com.microsoft.DivGrad", 1, 3, 3, 2, importDivGrad},
-      {"com.microsoft.BroadcastGradientArgs", 1, 2, 2, 2, refuseData,
+      {"com.microsoft.BroadcastGradientArgs", 1, 2, 2, 2, requireConstants,
        foldBroadcastArgs},
       {"com.microsoft.Scale", 1, 2, 2, 1, importScale},
       {"com.microsoft.ScaledSum", 1, 2, 3, 1, importScaledSum},

@@ -123,7 +123,7 @@ static LogicalResult importHardmax(ImportedNode &node) {
   if (!largest)
     return failure();
   classes[axis] = shape[axis];
-  SmallVector<int64_t> numbers = node.range(shape[axis]);
+  SmallVector<int64_t> numbers = node.iota(shape[axis]);
   shape[axis] = 1;
   Value isLargest =
       node.compare(node.reshape(largest, shape),
@@ -151,7 +151,7 @@ static LogicalResult importReverseSequence(ImportedNode &node) {
   auto count = [&](int64_t extent, int64_t axis) {
     SmallVector<int64_t> stands(2, 1);
     stands[axis] = extent;
-    return node.integers(node.range(extent), stands);
+    return node.integers(node.iota(extent), stands);
   };
   using Operation = train::IntegerOperation;
   Value times = count(steps, timeAxis);

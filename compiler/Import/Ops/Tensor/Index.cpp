@@ -413,7 +413,7 @@ static LogicalResult importOneHot(ImportedNode &node) {
   SmallVector<int64_t> classes(rank + 1, 1);
   classes[axis] = depth;
   Value isOn = node.compare(node.reshape(indices, column),
-                            node.integers(node.range(depth), classes),
+                            node.integers(node.iota(depth), classes),
                             train::Comparison::Equal);
   auto valueAt = [&](int64_t place) {
     return values ? node.reshape(node.pick(values, 0, place), {})

@@ -339,9 +339,10 @@ static Value takeBox(ImportedNode &node, Value input, SliceBox box) {
     int64_t count = box.extents[dim], start = box.starts[dim];
     if (step == 1 || count == 1)
       continue;
-    input = node.pick(input, dim, node.places(count, [&, step = step](auto i) {
-      return start + i * step;
-    }));
+    input = node.pick(input, dim,
+                      node.makeIndexList(count, [&, step = step](auto i) {
+                        return start + i * step;
+                      }));
     box.starts[dim] = 0;
   }
   if (node.failed())
@@ -635,9 +636,10 @@ static LogicalResult importPad(ImportedNode &node) {
     SmallVector<int64_t> inner(shapeOf(value)), offsets(shape.size(), 0);
     if (!isConstant) {
       int64_t extent = inner[dim], before = pad.first;
-      value = node.pick(value, dim, node.places(shape[dim], [&](int64_t i) {
-        return paddedFrom(mode, i - before, extent);
-      }));
+      value =
+          node.pick(value, dim, node.makeIndexList(shape[dim], [&](int64_t i) {
+            return paddedFrom(mode, i - before, extent);
+          }));
       if (!value)
         return failure();
       continue;

@@ -27,7 +27,7 @@ mpc_status_t CudaCalls::prepare(const std::vector<const schema::Segment*>& code,
   context.compute_capability = gpu_.compute_capability();
   context.device_name = gpu_.model();
   context.deterministic = deterministic;
-  context.choices = kernels::ChoiceStore::of_process();
+  context.autotune_caches = kernels::AutotuneCaches::of_process();
   context.idle = idle;
   find_libraries(&context);
   for (const schema::Entry* entry : *variant_.entries())
@@ -60,18 +60,18 @@ mpc_status_t CudaCalls::find_functions(
 
 // Loads only the libraries that some call needs, because they are large.
 void CudaCalls::find_libraries(kernels::CudaContext* context) const {
-  if (calls_library(kernels::CudaLibrary::cublaslt))
+  if (needs_library(kernels::CudaLibrary::cublaslt))
     context->cublaslt = load_cublaslt(&context->cublaslt_missing);
-  if (calls_library(kernels::CudaLibrary::cudnn))
+  if (needs_library(kernels::CudaLibrary::cudnn))
     context->cudnn = load_cudnn(&context->cudnn_missing);
 }
 
-bool CudaCalls::calls_library(kernels::CudaLibrary library) const {
+bool CudaCalls::needs_library(kernels::CudaLibrary library) const {
   for (const schema::Entry* entry : *variant_.entries()) {
     if (!entry->instructions()) continue;
     for (const schema::Instruction* instruction : *entry->instructions()) {
       const auto id = static_cast<kernels::KernelId>(instruction->kernel());
-      if (instruction->function() < 0 && kernels::calls_library(id, library))
+      if (instruction->function() < 0 && kernels::needs_library(id, library))
         return true;
     }
   }

@@ -82,7 +82,7 @@ class CudaCalls {
 
   mpc_status_t find_functions(const std::vector<const schema::Segment*>& code);
   void find_libraries(kernels::CudaContext* context) const;
-  bool calls_library(kernels::CudaLibrary library) const;
+  bool needs_library(kernels::CudaLibrary library) const;
   mpc_status_t prepare_entry(const schema::Entry& entry,
                              const kernels::CudaContext& context);
   mpc_status_t prepare_call(const schema::Instruction& instruction,

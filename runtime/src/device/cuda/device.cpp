@@ -26,11 +26,11 @@ class CudaDevice : public Device {
   const std::string& name() const override { return gpu_.name(); }
   mpc_status_t allocate(uint64_t state_size, uint64_t arena_size) override;
   mpc_status_t upload(schema::Space space, uint64_t offset, const void* data,
-                      uint64_t size, Place place) override;
+                      uint64_t size, MemoryKind memory_kind) override;
   mpc_status_t download(schema::Space space, uint64_t offset, void* data,
-                        uint64_t size, Place place) const override;
+                        uint64_t size, MemoryKind memory_kind) const override;
   mpc_status_t locate(mpc_device_t device, const void* data,
-                      Place* out_place) const override;
+                      MemoryKind* out_memory_kind) const override;
   mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) override;
 
  private:
@@ -81,13 +81,14 @@ mpc_status_t CudaDevice::allocate(uint64_t state_size, uint64_t arena_size) {
 }
 
 mpc_status_t CudaDevice::upload(schema::Space space, uint64_t offset,
-                                const void* data, uint64_t size, Place place) {
+                                const void* data, uint64_t size,
+                                MemoryKind memory_kind) {
   if (size == 0) return nullptr;
   ContextScope scope(gpu_);
   MPC_RETURN_IF_ERROR(scope.take_status());
   CUdeviceptr to = addresses().at(space, offset);
   MPC_RETURN_IF_ERROR(
-      place == Place::kDevice
+      memory_kind == MemoryKind::kDevice
           ? MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoDAsync_v2, to,
                      reinterpret_cast<CUdeviceptr>(data), size, stream_)
           : MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyHtoDAsync_v2, to, data,
@@ -97,13 +98,13 @@ mpc_status_t CudaDevice::upload(schema::Space space, uint64_t offset,
 
 mpc_status_t CudaDevice::download(schema::Space space, uint64_t offset,
                                   void* data, uint64_t size,
-                                  Place place) const {
+                                  MemoryKind memory_kind) const {
   if (size == 0) return nullptr;
   ContextScope scope(gpu_);
   MPC_RETURN_IF_ERROR(scope.take_status());
   CUdeviceptr from = addresses().at(space, offset);
   MPC_RETURN_IF_ERROR(
-      place == Place::kDevice
+      memory_kind == MemoryKind::kDevice
           ? MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoDAsync_v2,
                      reinterpret_cast<CUdeviceptr>(data), from, size, stream_)
           : MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoHAsync_v2, data, from,
@@ -112,10 +113,10 @@ mpc_status_t CudaDevice::download(schema::Space space, uint64_t offset,
 }
 
 mpc_status_t CudaDevice::locate(mpc_device_t device, const void* data,
-                                Place* out_place) const {
-  *out_place = Place::kHost;
+                                MemoryKind* out_memory_kind) const {
+  *out_memory_kind = MemoryKind::kHost;
   if (device.kind == MPC_DEVICE_HOST) return nullptr;
-  *out_place = Place::kDevice;
+  *out_memory_kind = MemoryKind::kDevice;
   if (device.kind != MPC_DEVICE_CUDA || device.index != gpu_.index())
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "lies in the memory of another device (kind %u, "

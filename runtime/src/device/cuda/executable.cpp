@@ -27,7 +27,7 @@ constexpr uint64_t kLargeInputs = uint64_t{1} << 20;
 uint64_t host_bytes(const Submission& submission) {
   uint64_t bytes = 0;
   for (size_t i = 0; i < submission.num_inputs; ++i)
-    if (submission.inputs[i].place == Place::kHost)
+    if (submission.inputs[i].memory_kind == MemoryKind::kHost)
       bytes += padded(bytes_of(*submission.inputs[i].buffer));
   return bytes;
 }
@@ -44,7 +44,7 @@ size_t due(const Submission& submission, size_t value) {
 }
 
 // Adds to a failure in a step what it means for the caller.
-mpc_status_t lost(mpc_status_t status) {
+mpc_status_t with_weights_lost(mpc_status_t status) {
   if (!status) return nullptr;
   mpc_status_t explained =
       mpc_status_make(MPC_DEVICE_LOST, "%s; the session's weights are lost",
@@ -112,7 +112,7 @@ mpc_status_t CudaExecutable::submit(const Submission& submission) {
   // This slot is free: the caller has waited for the submission that used it.
   Slot& slot = slots_[num_submitted_ % kSlots];
   ++num_submitted_;
-  return lost(queue(submission, slot));
+  return with_weights_lost(queue(submission, slot));
 }
 
 mpc_status_t CudaExecutable::queue(const Submission& submission, Slot& slot) {
@@ -146,7 +146,7 @@ mpc_status_t CudaExecutable::queue_inputs(const Submission& submission,
     const Input& input = submission.inputs[i];
     const uint64_t size = bytes_of(*input.buffer);
     if (size == 0) continue;
-    if (input.place == Place::kDevice) {
+    if (input.memory_kind == MemoryKind::kDevice) {
       MPC_RETURN_IF_ERROR(copy_from_device(input, size));
       continue;
     }
@@ -170,7 +170,7 @@ mpc_status_t CudaExecutable::queue_large_inputs(const Submission& submission,
   for (size_t i = 0; i < submission.num_inputs; ++i) {
     const Input& input = submission.inputs[i];
     const uint64_t size = bytes_of(*input.buffer);
-    if (size == 0 || input.place == Place::kDevice) continue;
+    if (size == 0 || input.memory_kind == MemoryKind::kDevice) continue;
     std::memcpy(pinned + bytes, input.data, size);
     bytes += padded(size);
   }
@@ -186,7 +186,7 @@ mpc_status_t CudaExecutable::queue_large_inputs(const Submission& submission,
     Input input = submission.inputs[i];
     const uint64_t size = bytes_of(*input.buffer);
     if (size == 0) continue;
-    if (input.place == Place::kHost) {
+    if (input.memory_kind == MemoryKind::kHost) {
       input.data = reinterpret_cast<const void*>(landed);
       landed += padded(size);
     }
@@ -261,7 +261,7 @@ mpc_status_t CudaExecutable::wait(Values* out_values) {
   MPC_RETURN_IF_ERROR(scope.take_status());
   const Slot& slot = slots_[num_waited_ % kSlots];
   ++num_waited_;
-  MPC_RETURN_IF_ERROR(lost(
+  MPC_RETURN_IF_ERROR(with_weights_lost(
       MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuEventSynchronize, slot.done.get())));
   for (size_t i = 0; i < slot.num_values; ++i)
     std::memcpy(&out_values->bits[i], slot.places[i], slot.sizes[i]);
@@ -275,7 +275,7 @@ mpc_status_t CudaExecutable::restore_inputs(size_t later, bool* out_restored) {
   if (later >= kSlots || later >= num_waited_) return nullptr;
   const Slot& slot = slots_[(num_waited_ - 1 - later) % kSlots];
   for (const Input& input : slot.sources)
-    if (input.place == Place::kDevice) return nullptr;
+    if (input.memory_kind == MemoryKind::kDevice) return nullptr;
   ContextScope scope(gpu_);
   MPC_RETURN_IF_ERROR(scope.take_status());
   const uint8_t* pinned = static_cast<const uint8_t*>(slot.inputs.get());
@@ -295,7 +295,7 @@ mpc_status_t CudaExecutable::restore_inputs(size_t later, bool* out_restored) {
 mpc_status_t CudaExecutable::trace(uint32_t entry, Observer& observer) {
   ContextScope scope(gpu_);
   MPC_RETURN_IF_ERROR(scope.take_status());
-  return lost(trace_calls(entry, observer));
+  return with_weights_lost(trace_calls(entry, observer));
 }
 
 mpc_status_t CudaExecutable::trace_calls(uint32_t entry, Observer& observer) {

@@ -11,7 +11,7 @@ using namespace mpc::cuda;
 
 namespace {
 
-constexpr uint64_t kLeast = 256;
+constexpr uint64_t kMinAllocation = 256;
 
 // "12.0 GB for the arena".
 std::string amount(uint64_t size, const char* what) {
@@ -23,7 +23,8 @@ std::string amount(uint64_t size, const char* what) {
 mpc_status_t allocate_device(const Gpu& gpu, uint64_t size, const char* what,
                              DeviceMemory* out_memory) {
   CUdeviceptr memory = 0;
-  CUresult result = gpu.driver().cuMemAlloc_v2(&memory, std::max(size, kLeast));
+  CUresult result =
+      gpu.driver().cuMemAlloc_v2(&memory, std::max(size, kMinAllocation));
   MPC_RETURN_IF_ERROR(gpu.check(result, "cuMemAlloc_v2", MPC_UNAVAILABLE,
                                 amount(size, what).c_str()));
   *out_memory = DeviceMemory(gpu, memory);
@@ -34,7 +35,7 @@ mpc_status_t allocate_pinned(const Gpu& gpu, uint64_t size, const char* what,
                              PinnedMemory* out_memory) {
   void* memory = nullptr;
   CUresult result =
-      gpu.driver().cuMemHostAlloc(&memory, std::max(size, kLeast), 0);
+      gpu.driver().cuMemHostAlloc(&memory, std::max(size, kMinAllocation), 0);
   MPC_RETURN_IF_ERROR(gpu.check(result, "cuMemHostAlloc", MPC_UNAVAILABLE,
                                 amount(size, what).c_str()));
   *out_memory = PinnedMemory(gpu, memory);

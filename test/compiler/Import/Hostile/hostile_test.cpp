@@ -15,7 +15,7 @@ using namespace mpc;
 
 namespace {
 
-TEST(Hostile, TheModelItselfIsFine) {
+TEST(Hostile, ImportsTheUnchangedModel) {
   Importer importer;
   ImportResult result = importer.run(makeNetwork().SerializeAsString());
   EXPECT_TRUE(result.module) << importer.last;

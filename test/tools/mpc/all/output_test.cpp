@@ -16,7 +16,7 @@ using test::Folder;
 
 namespace {
 
-TEST(Output, FoldersLastWithWhatIsInThem) {
+TEST(Output, SyncsCreatedFolders) {
   Folder folder;
   test::syncLog().clear();
   tool::createFolders(folder / "a/b/run/");
@@ -35,7 +35,7 @@ TEST(Output, FoldersLastWithWhatIsInThem) {
   EXPECT_THROW(tool::createFolders(folder / "file/run"), tool::Failure);
 }
 
-TEST(Print, ShowsWhatATerminalWouldObey) {
+TEST(Print, EscapesControlCharacters) {
   EXPECT_EQ(tool::printable("w\xc3\xa4gt \xe2\x82\xac"),
             "w\xc3\xa4gt \xe2\x82\xac");
   EXPECT_EQ(tool::printable("a\x1b[2Jb\r\n\t\x7f"),

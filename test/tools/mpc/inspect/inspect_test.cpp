@@ -66,7 +66,7 @@ std::string writePackage(const test::Folder &folder,
   return folder / "m.mpc";
 }
 
-TEST(Inspect, LooksAtNothingThatIsNotVerified) {
+TEST(Inspect, VerifiesBeforeReading) {
   test::Folder folder;
   std::string newer =
       writePackage(folder, [](program::ProgramT &p) { p.format = 2; });
@@ -110,7 +110,7 @@ TEST(Inspect, NeedsNoSegments) {
 }
 
 // Unescaped, these names would clear the screen or overwrite a line.
-TEST(Inspect, ShowsNamesAndObeysNone) {
+TEST(Inspect, EscapesControlCharactersInNames) {
   test::Folder folder;
   std::string path = writePackage(folder, [](program::ProgramT &p) {
     p.model = "m\x1b[2J\r\xff";

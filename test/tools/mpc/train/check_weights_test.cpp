@@ -51,7 +51,7 @@ TEST(CheckWeights, NamesTheTensor) {
   EXPECT_EQ(find(folder), "'b' holds inf; use --allow-non-finite to accept it");
 }
 
-TEST(CheckWeights, LooksBehindTheFirstPiece) {
+TEST(CheckWeights, ChecksAllPieces) {
   test::Folder folder;
   std::vector<float> many((1 << 20) + 3, 1.0f);
   many.back() = INFINITY;
@@ -62,7 +62,7 @@ TEST(CheckWeights, LooksBehindTheFirstPiece) {
   EXPECT_EQ(find(folder), "'a' holds nan; use --allow-non-finite to accept it");
 }
 
-TEST(CheckWeights, TellsOfFilesThatAreNone) {
+TEST(CheckWeights, ReportsUnreadableFiles) {
   test::Folder folder;
   EXPECT_EQ(find(folder), "'model.safetensors' cannot be read");
   writeModel(folder, {1}, {2});

@@ -75,7 +75,7 @@ TEST(Sampler, KeepsFileOrderWithoutShuffling) {
   EXPECT_EQ(sampler.next(), (std::vector<uint64_t>{0, 1}));
 }
 
-TEST(Sampler, GoesOnFromAnyPosition) {
+TEST(Sampler, ResumesFromAnyPosition) {
   constexpr int batches = 25; // Eight epochs of three, and one more.
   std::vector<std::vector<uint64_t>> whole;
   std::vector<Sampler::Position> positions;

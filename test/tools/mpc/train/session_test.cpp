@@ -27,7 +27,7 @@ test::Bytes makePackage() {
   return test::make_package(options);
 }
 
-TEST(Session, ADeviceThatIsNotThereIsExitStatus8) {
+TEST(Session, MissingDeviceIsExitStatus8) {
   WithoutDriver nobody;
   test::Folder folder;
   std::string path = folder / "m.mpc";
@@ -79,7 +79,8 @@ TEST(TrainedOptions, TellWhatDiffers) {
   tool::rememberOptions(session, first);
   tool::OptionChanges none = tool::compareOptions(session, first);
   EXPECT_TRUE(none.known);
-  EXPECT_TRUE(none.milder.empty() && none.graver.empty() && !none.rate);
+  EXPECT_TRUE(none.compatible.empty() && none.incompatible.empty() &&
+              !none.rate);
 
   // Options that one of the two does not record are not compared.
   tool::Program second = makeProgram(folder, "b.mpc",
@@ -89,15 +90,15 @@ TEST(TrainedOptions, TellWhatDiffers) {
                                       {"weight-decay", "0.5"},
                                       {"beta1", "0.8"}});
   tool::OptionChanges changes = tool::compareOptions(session, second);
-  EXPECT_EQ(changes.graver,
+  EXPECT_EQ(changes.incompatible,
             std::vector<std::string>{"loss 'l1' instead of 'mse'"});
-  EXPECT_EQ(changes.milder,
+  EXPECT_EQ(changes.compatible,
             (std::vector<std::string>{"lr '0.2' instead of '0.1'",
                                       "weight-decay '0.5' instead of '0.1'"}));
   EXPECT_TRUE(changes.rate);
 }
 
-TEST(Session, AutoFallsBackToTheCpuAloud) {
+TEST(Session, AutoFallsBackToTheCpuWithANote) {
   WithoutDriver nobody;
   test::Folder folder;
   std::string path = folder / "m.mpc";
@@ -110,7 +111,7 @@ TEST(Session, AutoFallsBackToTheCpuAloud) {
   EXPECT_NE(said.find("libcuda.so.1"), std::string::npos) << said;
 }
 
-TEST(Session, ThePlainCpuIsNoNews) {
+TEST(Session, PlainCpuPrintsNoNote) {
   test::Folder folder;
   std::string path = folder / "m.mpc";
   test::write_bytes(path, makePackage());

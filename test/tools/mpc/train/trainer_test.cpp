@@ -175,7 +175,7 @@ TEST_F(TrainerTest, TakesExactlyTheStepsThatAreAskedFor) {
   }
 }
 
-TEST_F(TrainerTest, ACheckpointGoesOnOnTheOtherDevice) {
+TEST_F(TrainerTest, ResumesOnTheOtherDevice) {
   setAccumulate(3);
   options.steps = 9;
   std::string whole = stepsOf(train("cpu"));
@@ -228,7 +228,7 @@ TEST_F(TrainerTest, WaitsForNoBatchInTheMiddleOfAnUpdate) {
   EXPECT_EQ(waited, 2u);
 }
 
-TEST_F(TrainerTest, DataThatIsNoNumberIsNamedLateToo) {
+TEST_F(TrainerTest, NamesNanInputsOfEarlierSteps) {
   writeData(options.data, std::numeric_limits<float>::quiet_NaN());
   options.noShuffle = true;
   options.epochs = 3;

@@ -4,7 +4,7 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, Kernel, Ranged]> {
+def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, KernelMethods, RangeMethods]> {
   let summary = "softmax(scale query key' + mask) value, for each head";
   let description = [{
     `query` is [B, H, T, D], `key` [B, G, S, D], `value` [B, G, S, E], `result`
@@ -27,7 +27,7 @@ def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, Kernel, R
   let extraClassDeclaration = compatible # pins;
 }
 
-def Train_AttentionGradOp : Train_InferredOp<"attention_grad", [Kernel]> {
+def Train_AttentionGradOp : Train_InferredOp<"attention_grad", [KernelMethods]> {
   let summary = "Gradients of attention's query, key and value";
   let description = [{
     `result` and `log_sum_exp` are those of the forward op; constraints as

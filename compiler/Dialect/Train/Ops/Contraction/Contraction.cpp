@@ -131,9 +131,15 @@ LogicalResult ConvOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
   return success();
 }
 
-Terms ConvOp::getTerms(unsigned) { return Terms::Contracted; }
-Terms ConvGradInputOp::getTerms(unsigned) { return Terms::Contracted; }
-Terms ConvGradWeightOp::getTerms(unsigned) { return Terms::Contracted; }
+ErrorPropagation ConvOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Contracted;
+}
+ErrorPropagation ConvGradInputOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Contracted;
+}
+ErrorPropagation ConvGradWeightOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Contracted;
+}
 
 MPC_OP_FACTS(ConvOp, Low, countFlops(getResult(), shapeOf(getWeight())),
              "convolution: 16-bit operands, sums in f32")

@@ -10,7 +10,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_MatmulOp : Train_InferredOp<"matmul", [
-    Differentiable, Kernel, Ranged, Sums, DeclareOpInterfaceMethods<RowsOpInterface>,
+    Differentiable, KernelMethods, RangeMethods, ErrorPropagationMethods, DeclareOpInterfaceMethods<RowsOpInterface>,
     DeclareOpInterfaceMethods<ContractionOpInterface>]> {
   let summary = "Matrix product of the last two dimensions";
   let description = [{
@@ -45,7 +45,7 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
 }
 
 def Train_ScaledMatmulOp : Train_InferredOp<"scaled_matmul", [
-    Kernel, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+    KernelMethods, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Matrix product of FP8 operands, each times a factor";
   let description = [{
     `lhs * rhs * lhs_factor * rhs_factor`, where the product is that of
@@ -69,12 +69,12 @@ def Train_ScaledMatmulOp : Train_InferredOp<"scaled_matmul", [
 // Geometry of a sliding window. Per spatial dimension: strides, dilations;
 // pads_begin and pads_end count zeros (or nothing, in pooling) at the borders.
 class Train_ConvLikeOp<string mnemonic, list<Trait> traits = []>
-    : Train_InferredOp<mnemonic, !listconcat(traits, [Kernel])> {
+    : Train_InferredOp<mnemonic, !listconcat(traits, [KernelMethods])> {
   let extraClassDeclaration = compatible;
 }
 
 def Train_ConvOp : Train_ConvLikeOp<"conv", [
-    Differentiable, Sums, Ranged, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+    Differentiable, ErrorPropagationMethods, RangeMethods, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Convolution";
   let description = [{
     `input` is [N, C, D..] ([N, D.., C] with `channels_last`), `weight`
@@ -96,7 +96,7 @@ def Train_ConvOp : Train_ConvLikeOp<"conv", [
 }
 
 def Train_ConvGradInputOp : Train_ConvLikeOp<"conv_grad_input", [
-    Differentiable, Sums, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+    Differentiable, ErrorPropagationMethods, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Gradient of a convolution with respect to its input: a transposed convolution";
   let description = [{
     `input_shape` is the shape of the forward input, in the op's layout.
@@ -112,7 +112,7 @@ def Train_ConvGradInputOp : Train_ConvLikeOp<"conv_grad_input", [
 }
 
 def Train_ConvGradWeightOp : Train_ConvLikeOp<"conv_grad_weight", [
-    Differentiable, Sums, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
+    Differentiable, ErrorPropagationMethods, DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Gradient of a convolution with respect to its weight, in f32";
   let description = [{
     `kernel_shape` holds the spatial extents of the weight. Constraints as in

@@ -39,7 +39,9 @@ MPC_OP_FACTS(ScaledMatmulOp, Low,
                  matrixExtents(getLhs().getType(), getTransposeLhs()).second,
              "8-bit operands, f32 sums")
 
-Terms MatmulOp::getTerms(unsigned) { return Terms::Contracted; }
+ErrorPropagation MatmulOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Contracted;
+}
 
 StringRef MatmulOp::getKernelName() { return "matmul"; }
 
@@ -78,13 +80,13 @@ ProductExtents MatmulOp::getExtents() {
   return {sum == 0 ? 0 : lhs.getNumElements() / sum, sum, columns};
 }
 
-bool MatmulOp::liesAlongSum(unsigned factor) {
+bool MatmulOp::isContiguousAlongSum(unsigned factor) {
   return factor == 0 ? !getTransposeLhs() : getTransposeRhs();
 }
 
-void MatmulOp::layAlongSum(OpBuilder &builder) {
+void MatmulOp::makeContiguousAlongSum(OpBuilder &builder) {
   for (OpOperand &factor : (*this)->getOpOperands()) {
-    if (liesAlongSum(factor.getOperandNumber()))
+    if (isContiguousAlongSum(factor.getOperandNumber()))
       continue;
     auto type = cast<RankedTensorType>(factor.get().getType());
     auto order = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));

@@ -261,14 +261,24 @@ LogicalResult CompareOp::verify() {
 }
 
 //===----------------------------------------------------------------------===//
-// Terms
+// Error propagation
 //===----------------------------------------------------------------------===//
 
-Terms AddOp::getTerms(unsigned) { return Terms::Added; }
-Terms SubOp::getTerms(unsigned) { return Terms::Added; }
-Terms MulOp::getTerms(unsigned) { return Terms::Scaled; }
-Terms DivOp::getTerms(unsigned) { return Terms::Divided; }
-Terms SelectOp::getTerms(unsigned) { return Terms::Moved; }
+ErrorPropagation AddOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Added;
+}
+ErrorPropagation SubOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Added;
+}
+ErrorPropagation MulOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Scaled;
+}
+ErrorPropagation DivOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Divided;
+}
+ErrorPropagation SelectOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Moved;
+}
 
 //===----------------------------------------------------------------------===//
 // Affine functions
@@ -693,10 +703,10 @@ MPC_LOWER(SelectOp, m.select(x[0], x[1], x[2]))
 MPC_LOWER(MaximumOp, m.max(x[0], x[1]))
 MPC_LOWER(MinimumOp, m.min(x[0], x[1]))
 MPC_LOWER(CompareOp, compareScalars(m, getComparison(), x[0], x[1]))
-MPC_LOWER(AndOp, m.bothOf(x[0], x[1]))
-MPC_LOWER(OrOp, m.eitherOf(x[0], x[1]))
-MPC_LOWER(XorOp, m.oneOf(x[0], x[1]))
-MPC_LOWER(NotOp, m.oneOf(x[0], m.trueLike(x[0])))
+MPC_LOWER(AndOp, m.andOf(x[0], x[1]))
+MPC_LOWER(OrOp, m.orOf(x[0], x[1]))
+MPC_LOWER(XorOp, m.xorOf(x[0], x[1]))
+MPC_LOWER(NotOp, m.xorOf(x[0], m.trueLike(x[0])))
 #undef MPC_LOWER
 
 /// ONNX Cast of one scalar; float operands and results are in the compute type.

@@ -5,7 +5,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 class Train_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
-    : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated, Ranged, ElementByElement])> {
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated, RangeMethods, ElementByElement])> {
   let summary = what # ", with NumPy broadcasting";
   let description = [{
     A constant of one element is pinned: it is never rounded to 16 bit.
@@ -18,13 +18,13 @@ class Train_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
   let extraClassDeclaration = compatible # pins;
 }
 
-def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs", [Sums, Affine]>;
-def Train_SubOp : Train_BinaryOp<"sub", "lhs - rhs", [Sums, Affine]>;
-def Train_MulOp : Train_BinaryOp<"mul", "lhs * rhs", [Sums, Affine]>;
-def Train_DivOp : Train_BinaryOp<"div", "lhs / rhs", [Sums, Affine]>;
+def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs", [ErrorPropagationMethods, Affine]>;
+def Train_SubOp : Train_BinaryOp<"sub", "lhs - rhs", [ErrorPropagationMethods, Affine]>;
+def Train_MulOp : Train_BinaryOp<"mul", "lhs * rhs", [ErrorPropagationMethods, Affine]>;
+def Train_DivOp : Train_BinaryOp<"div", "lhs / rhs", [ErrorPropagationMethods, Affine]>;
 
 class Train_ExtremeOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, RangeMethods, ElementByElement]> {
   let summary = what # ", with NumPy broadcasting; NaN if either is NaN";
   let description = [{
     Where both are equal, each gets half of the gradient.
@@ -55,7 +55,7 @@ def Train_PowOp : Train_InferredOp<"pow", [Differentiable, Generated, ElementByE
 }
 
 class Train_UnaryOp<string mnemonic, string what, list<Trait> traits = []>
-    : Train_InferredOp<mnemonic, !listconcat(traits, [Generated, Ranged, ElementByElement])> {
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Generated, RangeMethods, ElementByElement])> {
   let summary = what;
   let arguments = (ins Train_FloatTensor:$input);
   let results = (outs Train_FloatTensor:$result);
@@ -65,7 +65,7 @@ def Train_NegOp : Train_UnaryOp<"neg", "-x", [Differentiable, Affine]>;
 def Train_ReluOp : Train_UnaryOp<"relu", "max(x, 0); NaN stays NaN", [Differentiable]>;
 def Train_SqrtOp : Train_UnaryOp<"sqrt", "the square root; NaN below 0", [Differentiable]>;
 
-def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, Ranged, ElementByElement]> {
+def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, RangeMethods, ElementByElement]> {
   let summary = "Gaussian error linear unit";
   let description = [{
     `x/2 (1 + erf(x/sqrt 2))`, or with `approximate` the tanh form
@@ -78,7 +78,7 @@ def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, Ranged, 
 // Gradients: `grad` is the gradient at the output; the other operand has the name of
 // the value of the forward op that it is. (C1) both have one shape.
 class Train_UnaryGradOp<string mnemonic, string what, dag ins>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, RangeMethods, ElementByElement]> {
   let summary = what;
   let arguments = ins; // unary_grad_c1
   let results = (outs Train_FloatTensor:$result);
@@ -91,7 +91,7 @@ def Train_GeluGradOp : Train_UnaryGradOp<"gelu_grad", "grad times the derivative
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, UnitAttr:$approximate,
          Train_Order:$order)>;
 
-def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, Ranged, ElementByElement, Moves]> {
+def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, RangeMethods, ElementByElement, MoveMethods]> {
   let summary = "ONNX Cast: convert between number types";
   let description = [{
     Neither a precision decision (`amp.cast`) nor a rounding of floats
@@ -119,7 +119,7 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, Ranged, 
   }];
 }
 
-def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, Ranged, ElementByElement]> {
+def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, RangeMethods, ElementByElement]> {
   let summary = "ONNX Cast to a 16-bit float: round to its values, keep the element type";
   let description = [{
     The model rounds here, in every precision: to nearest, ties to even, numbers
@@ -146,7 +146,7 @@ def Train_RoundToOp : Train_InferredOp<"round_to", [Differentiable, Generated, R
   }];
 }
 
-def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, StopsGradient, Ranged,
+def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, StopsGradient, RangeMethods,
     DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>]> {
   let summary = "The identity, which stops gradients";
   let description = [{
@@ -165,7 +165,7 @@ def Train_StopGradientOp : Train_InferredOp<"stop_gradient", [ElementByElement, 
   let hasFolder = 1;
 }
 
-def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, Ranged, ElementByElement, Sums]> {
+def Train_SelectOp : Train_InferredOp<"select", [Differentiable, Generated, RangeMethods, ElementByElement, ErrorPropagationMethods]> {
   let summary = "on_true where the condition holds, else on_false, with NumPy broadcasting";
   let description = [{
     An element that is not selected has no influence, even if it is infinite or

@@ -45,7 +45,7 @@ static Value divide(ElementBody &m, OpBuilder &builder, Location loc,
   Value zero = m.integer(0, a), one = m.integer(1, a);
   Value isZero = m.equals(b, zero);
   Value isMinus = m.equals(b, m.integer(-1, a));
-  Value divisor = m.select(m.eitherOf(isZero, isMinus), one, b);
+  Value divisor = m.select(m.orOf(isZero, isMinus), one, b);
   if (operation == IntegerOperation::Div) {
     Value quotient = arith::DivSIOp::create(builder, loc, a, divisor);
     return m.select(isZero, zero,
@@ -57,10 +57,10 @@ static Value divide(ElementBody &m, OpBuilder &builder, Location loc,
     Value differs =
         m.isLess(arith::XOrIOp::create(builder, loc, rest, divisor), zero);
     Value wraps =
-        m.bothOf(differs, m.compare(arith::CmpIPredicate::ne, rest, zero));
+        m.andOf(differs, m.compare(arith::CmpIPredicate::ne, rest, zero));
     rest = m.select(wraps, m.plus(rest, divisor), rest);
   }
-  return m.select(m.eitherOf(isZero, isMinus), zero, rest);
+  return m.select(m.orOf(isZero, isMinus), zero, rest);
 }
 
 static Value apply(ElementBody &m, OpBuilder &builder, Location loc,
@@ -83,11 +83,11 @@ static Value apply(ElementBody &m, OpBuilder &builder, Location loc,
   case IntegerOperation::Min:
     return m.least(a, b);
   case IntegerOperation::And:
-    return m.bothOf(a, b);
+    return m.andOf(a, b);
   case IntegerOperation::Or:
-    return m.eitherOf(a, b);
+    return m.orOf(a, b);
   case IntegerOperation::Xor:
-    return m.oneOf(a, b);
+    return m.xorOf(a, b);
   }
   llvm_unreachable("all operations are listed");
 }

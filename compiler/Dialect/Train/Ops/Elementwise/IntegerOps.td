@@ -35,7 +35,7 @@ def Train_IntegerOp : Train_InferredOp<"integer", [Generated, ElementByElement]>
   let results = (outs Train_IntTensor:$result);
 }
 
-def Train_ReduceByOp : Train_InferredOp<"reduce_by", [Differentiable, Generated, Reduces]> {
+def Train_ReduceByOp : Train_InferredOp<"reduce_by", [Differentiable, Generated, ReductionMethods]> {
   let summary = "Reduction of integers, or a product of floats, over dimensions";
   let description = [{
     `kind` is add, mul, max or min. The gradient of a product with respect to an

@@ -29,13 +29,13 @@ static Value power(ScalarMath &m, Value x, Value y) {
   Value isBelow = m.compare(Predicate::OLT, x, zero);
   // -0 counts as negative: its reciprocal is -inf.
   Value isNegative =
-      m.eitherOf(isBelow, m.compare(Predicate::OLT, m.div(one, x), zero));
+      m.orOf(isBelow, m.compare(Predicate::OLT, m.div(one, x), zero));
   Value odd = m.select(isWhole, m.select(isEven, result, m.neg(result)),
                        m.select(isBelow, m.constant(NAN, x), result));
   result = m.select(isNegative, odd, result);
 
-  Value isOne = m.eitherOf(m.compare(Predicate::OEQ, y, zero),
-                           m.compare(Predicate::OEQ, x, one));
+  Value isOne = m.orOf(m.compare(Predicate::OEQ, y, zero),
+                       m.compare(Predicate::OEQ, x, one));
   return m.select(isOne, one, result);
 }
 

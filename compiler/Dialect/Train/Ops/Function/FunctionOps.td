@@ -10,7 +10,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 class Train_FunctionOp<string mnemonic, string what, dag parameters = (ins)>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, Ranged, ElementByElement]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, RangeMethods, ElementByElement]> {
   let summary = what;
   let arguments = !con((ins Train_FloatTensor:$input), parameters);
   let results = (outs Train_FloatTensor:$result);

@@ -97,7 +97,9 @@ MPC_OP_FACTS(EmbeddingGradOp, Internal, countElements(getGrad()),
              "gradients of equal rows are added in f32")
 bool EmbeddingGradOp::isOperandPinned(unsigned) { return false; }
 bool EmbeddingGradOp::isResultPinned(unsigned) { return true; }
-Terms EmbeddingGradOp::getTerms(unsigned) { return Terms::Summed; }
+ErrorPropagation EmbeddingGradOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Summed;
+}
 
 StringRef EmbeddingGradOp::getKernelName() { return "embedding_grad"; }
 SmallVector<int64_t> EmbeddingGradOp::getKernelAttributes() { return {}; }

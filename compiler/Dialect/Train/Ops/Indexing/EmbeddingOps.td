@@ -4,7 +4,7 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, Kernel, Ranged, IndexesTable]> {
+def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, KernelMethods, RangeMethods, IndexesTable]> {
   let summary = "Rows of a table by index";
   let description = [{
     `table` is [V, D..], `indices` [I..], the result [I.., D..]. A negative index
@@ -22,7 +22,7 @@ def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, Kernel, R
   }];
 }
 
-def Train_EmbeddingGradOp : Train_InferredOp<"embedding_grad", [Differentiable, Kernel, Sums, Indexes]> {
+def Train_EmbeddingGradOp : Train_InferredOp<"embedding_grad", [Differentiable, KernelMethods, ErrorPropagationMethods, Indexes]> {
   let summary = "Gradient of an embedding with respect to its table, in f32: adds up by index";
   let description = [{
     For each of `rows` rows, the sum of the gradients at its indices, zero

@@ -92,7 +92,7 @@ LogicalResult FlatIndexOp::lowerToLinalg(OpBuilder &builder,
             Value isPlace;
             std::tie(place, isPlace) =
                 placeOf(body, indices[axis++ - getAxes().begin()], extent);
-            exists = exists ? body.bothOf(exists, isPlace) : isPlace;
+            exists = exists ? body.andOf(exists, isPlace) : isPlace;
           } else {
             place = body.position(dim);
           }

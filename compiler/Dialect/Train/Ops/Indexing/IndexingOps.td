@@ -39,7 +39,7 @@ def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated, Indexes, Make
   }];
 }
 
-def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Ranged, IndexesTable]> {
+def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, RangeMethods, IndexesTable]> {
   let summary = "Rows of a table by index, as generated code";
   let description = [{
     Computes the same as `train.embedding`, for any element type: `table` is
@@ -98,7 +98,7 @@ def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, 
   }];
 }
 
-def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated, Ranged]> {
+def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated, RangeMethods]> {
   let summary = "Weighted sums of elements at constant positions along one dimension";
   let description = [{
     `result[.., o, ..] = sum over t of weights[o, t] * input[.., places[o, t], ..]`
@@ -123,7 +123,7 @@ def Train_ResampleOp : Train_InferredOp<"resample", [Differentiable, Generated, 
   let extraClassDeclaration = compatible # pins;
 }
 
-def Train_CumSumOp : Train_InferredOp<"cumsum", [Differentiable, Generated, Ranged]> {
+def Train_CumSumOp : Train_InferredOp<"cumsum", [Differentiable, Generated, RangeMethods]> {
   let summary = "Cumulative sums along a dimension";
   let description = [{
     Each result is the sum of the elements up to its position: with `exclusive`

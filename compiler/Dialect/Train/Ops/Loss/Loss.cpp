@@ -306,7 +306,7 @@ public:
   /// `from` (one number per row, or null for 0) minus the expected score of
   /// each row: the score of the label, or with smoothing the weighted mean of
   /// it and the mean of all scores.
-  Value emitShortfall(Value from);
+  Value emitExpectedLoss(Value from);
   /// `value` of a row, but 0 if its label is ignored, and NaN if it is invalid.
   Value checkLabel(Scalars s, Value value, Value label) const;
   /// The target probability of the current class, times `factor`.
@@ -327,7 +327,9 @@ public:
 
 private:
   /// The target probability of a class that is not the label.
-  double elsewhere() const { return smoothing / emit.count({kClassDim}); }
+  double otherClassProbability() const {
+    return smoothing / emit.count({kClassDim});
+  }
 
   int64_t classes;
   Value weight;
@@ -362,7 +364,7 @@ static Value emitLabelWeights(Emitter &emit, const Indexed &labels,
                   });
 }
 
-Value ClassLoss::emitShortfall(Value from) {
+Value ClassLoss::emitExpectedLoss(Value from) {
   SmallVector<Indexed> operands = {scores, labels};
   if (from)
     operands.push_back(row(from));
@@ -378,7 +380,7 @@ Value ClassLoss::emitShortfall(Value from) {
   Value all = emit.sum(kClassDim, operands, below);
   return emit.combine({own, all}, [&](Scalars s, ValueRange v) {
     return s.add(s.mul(s.constant(1 - smoothing, v[0]), v[0]),
-                 s.mul(s.constant(elsewhere(), v[1]), v[1]));
+                 s.mul(s.constant(otherClassProbability(), v[1]), v[1]));
   });
 }
 
@@ -386,7 +388,7 @@ Value ClassLoss::expected(Scalars s, Value label, Value factor) {
   Value here = s.isAt(kClassDim, label);
   if (smoothing == 0)
     return s.select(here, factor, s.constant(0, factor));
-  double others = elsewhere();
+  double others = otherClassProbability();
   return s.mul(factor,
                s.select(here, s.constant(1 - smoothing + others, factor),
                         s.constant(others, factor)));
@@ -485,7 +487,7 @@ SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder,
       kClassDim, {loss.scores, loss.row(max)},
       [](Scalars s, ValueRange v) { return s.expDifference(v[0], v[1]); });
   Value rows = loss.emit.combine(
-      {sum, loss.emitShortfall(max)},
+      {sum, loss.emitExpectedLoss(max)},
       [](Scalars s, ValueRange v) { return s.add(s.log(v[0]), v[1]); });
   results.push_back(loss.emitReduced(rows, getType()));
   return success();
@@ -519,7 +521,7 @@ SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
 LogicalResult NllLossOp::lowerToLinalg(OpBuilder &builder,
                                        SmallVectorImpl<Value> &results) {
   ClassLoss loss(builder, *this);
-  Value rows = loss.emitShortfall(nullptr);
+  Value rows = loss.emitExpectedLoss(nullptr);
   results.push_back(loss.emitReduced(rows, getType()));
   return success();
 }

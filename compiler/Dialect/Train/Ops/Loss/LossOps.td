@@ -19,7 +19,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // torch.nn.CrossEntropyLoss.
 class Train_ClassLossOp<string mnemonic, string kind, string what>
     : Train_InferredOp<mnemonic, [
-        Differentiable, Generated, Ranged, Indexes, EndsLosses, LossOpInterface]> {
+        Differentiable, Generated, RangeMethods, Indexes, LossReductionMethods, LossOpInterface]> {
   let summary = what;
   let description = [{
     (C1) labels have the shape of the first operand without dimension 1.
@@ -82,7 +82,7 @@ def Train_ElementLoss : I32EnumAttr<"ElementLoss", "a loss that compares element
 def Train_ElementLossAttr : EnumAttr<Train_Dialect, Train_ElementLoss, "element_loss">;
 
 def Train_ElementLossOp : Train_InferredOp<"element_loss", [
-    Differentiable, Generated, Ranged, EndsLosses, LossOpInterface]> {
+    Differentiable, Generated, RangeMethods, LossReductionMethods, LossOpInterface]> {
   let summary = "Squared error, absolute error, or stable binary cross-entropy of logits";
   let description = [{
     mse: `(p - t)^2`; l1: `|p - t|`; bce_with_logits:
@@ -110,7 +110,7 @@ def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Generated]>
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated, Ranged, Indexes]> {
+def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated, RangeMethods, Indexes]> {
   let summary = "1.0 where the label is the index of the first largest logit along dimension 1, else 0.0";
   let description = [{
     logits [N, C, d..], labels [N, d..], result [N, d..] in f32. NaN is never

@@ -52,15 +52,19 @@ bool BatchNormTrainingOp::isResultPinned(unsigned index) { return index != 0; }
 bool BatchNormGradOp::isOperandPinned(unsigned index) { return index > 1; }
 bool BatchNormGradOp::isResultPinned(unsigned index) { return index != 0; }
 
-Terms SoftmaxGradOp::getTerms(unsigned) { return Terms::Centred; }
-Terms LogSoftmaxGradOp::getTerms(unsigned) { return Terms::Projected; }
+ErrorPropagation SoftmaxGradOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Centred;
+}
+ErrorPropagation LogSoftmaxGradOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Projected;
+}
 
 // The gradients of scale and bias are sums.
-Terms LayerNormGradOp::getTerms(unsigned result) {
-  return result == 0 ? Terms::Projected : Terms::Summed;
+ErrorPropagation LayerNormGradOp::getErrorPropagation(unsigned result) {
+  return result == 0 ? ErrorPropagation::Projected : ErrorPropagation::Summed;
 }
-Terms BatchNormGradOp::getTerms(unsigned result) {
-  return result == 0 ? Terms::Projected : Terms::Summed;
+ErrorPropagation BatchNormGradOp::getErrorPropagation(unsigned result) {
+  return result == 0 ? ErrorPropagation::Projected : ErrorPropagation::Summed;
 }
 
 //===----------------------------------------------------------------------===//

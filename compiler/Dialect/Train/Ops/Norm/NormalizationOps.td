@@ -10,7 +10,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_LayerNormOp : Train_InferredOp<"layer_norm", [
-    Differentiable, Generated, Ranged, Normalizes, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+    Differentiable, Generated, RangeMethods, Normalizes, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Normalize over the dimensions from `axis` on";
   let description = [{
     `result = (input - mean) * inv_std * scale + bias` with the population
@@ -28,7 +28,7 @@ def Train_LayerNormOp : Train_InferredOp<"layer_norm", [
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$mean, Train_FloatTensor:$inv_std);
 }
 
-def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated, Sums]> {
+def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated, ErrorPropagationMethods]> {
   let summary = "Gradients of layer_norm with respect to input, scale and bias";
   let description = [{
     (C1) operands have the shapes of the forward op's.
@@ -40,7 +40,7 @@ def Train_LayerNormGradOp : Train_InferredOp<"layer_norm_grad", [Generated, Sums
 }
 
 def Train_RmsNormOp : Train_InferredOp<"rms_norm", [
-    Differentiable, Generated, Ranged, Normalizes, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+    Differentiable, Generated, RangeMethods, Normalizes, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Divide by the root mean square over the dimensions from `axis` on";
   let description = [{
     `result = input * inv_rms * scale` with
@@ -58,7 +58,7 @@ def Train_RmsNormOp : Train_InferredOp<"rms_norm", [
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$inv_rms);
 }
 
-def Train_RmsNormGradOp : Train_InferredOp<"rms_norm_grad", [Generated, Sums]> {
+def Train_RmsNormGradOp : Train_InferredOp<"rms_norm_grad", [Generated, ErrorPropagationMethods]> {
   let summary = "Gradients of rms_norm with respect to input and scale";
   let description = [{
     (C1) operands have the shapes of the forward op's.
@@ -71,7 +71,7 @@ def Train_RmsNormGradOp : Train_InferredOp<"rms_norm_grad", [Generated, Sums]> {
 
 // The channel dimension is `axis`: 1 in ONNX, the last with channels last.
 def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
-    Differentiable, Generated, Ranged, Normalizes,
+    Differentiable, Generated, RangeMethods, Normalizes,
     DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>,
     DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Batch normalization with given statistics";
@@ -92,7 +92,7 @@ def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differentiable, Generated, Ranged, Normalizes,
+def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differentiable, Generated, RangeMethods, Normalizes,
     DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Batch normalization with the statistics of the batch";
   let description = [{
@@ -109,7 +109,7 @@ def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differe
                  Train_FloatTensor:$var, Train_FloatTensor:$inv_std);
 }
 
-def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated, Sums,
+def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated, ErrorPropagationMethods,
     DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Gradients of batch_norm_training with respect to input, scale and bias";
   let description = [{
@@ -123,7 +123,7 @@ def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated, Sums
 
 class Train_SoftmaxLikeOp<string mnemonic, string what>
     : Train_InferredOp<mnemonic, [
-        Differentiable, Generated, Ranged, DeclareOpInterfaceMethods<RowsOpInterface>]> {
+        Differentiable, Generated, RangeMethods, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = what;
   let description = "(C1) `axis` lies in [0, rank).";
   let arguments = (ins Train_FloatTensor:$input, I64Attr:$axis); // softmax_c1
@@ -149,7 +149,7 @@ class Train_SoftmaxLikeGradOp<string mnemonic, string what, list<Trait> traits =
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$output, I64Attr:$axis); // softmax_grad_c1
   let results = (outs Train_FloatTensor:$result);
 }
-def Train_SoftmaxGradOp : Train_SoftmaxLikeGradOp<"softmax_grad", "output (grad - sum(grad output))", [Sums]>;
-def Train_LogSoftmaxGradOp : Train_SoftmaxLikeGradOp<"log_softmax_grad", "grad - exp(output) sum(grad)", [Sums]>;
+def Train_SoftmaxGradOp : Train_SoftmaxLikeGradOp<"softmax_grad", "output (grad - sum(grad output))", [ErrorPropagationMethods]>;
+def Train_LogSoftmaxGradOp : Train_SoftmaxLikeGradOp<"log_softmax_grad", "grad - exp(output) sum(grad)", [ErrorPropagationMethods]>;
 
 #endif // MPC_COMPILER_DIALECT_TRAIN_IR_NORMALIZATIONOPS_TD

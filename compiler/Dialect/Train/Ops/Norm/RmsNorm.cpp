@@ -23,8 +23,8 @@ MPC_OP_FACTS(RmsNormGradOp, Internal, 11 * countElements(getInput()),
 bool RmsNormOp::isOperandPinned(unsigned index) { return index != 0; }
 bool RmsNormOp::isResultPinned(unsigned index) { return index != 0; }
 bool RmsNormGradOp::isOperandPinned(unsigned index) { return index > 1; }
-Terms RmsNormGradOp::getTerms(unsigned result) {
-  return result == 0 ? Terms::Projected : Terms::Summed;
+ErrorPropagation RmsNormGradOp::getErrorPropagation(unsigned result) {
+  return result == 0 ? ErrorPropagation::Projected : ErrorPropagation::Summed;
 }
 bool RmsNormGradOp::isResultPinned(unsigned index) { return index != 0; }
 

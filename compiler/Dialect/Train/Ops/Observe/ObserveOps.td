@@ -11,7 +11,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_Observation : StaticShapeTensorOf<[F64]>;
 
-def Train_ObserveOp : Train_Op<"observe", [Pure, Kernel]> {
+def Train_ObserveOp : Train_Op<"observe", [Pure, KernelMethods]> {
   let summary = "Count the kinds of values in a tensor";
   let description = [{
     Counts the elements that are NaN, infinite and zero, and those of each
@@ -31,7 +31,7 @@ def Train_ObserveOp : Train_Op<"observe", [Pure, Kernel]> {
   let hasVerifier = 1;
 }
 
-def Train_RoundingOp : Train_Op<"rounding", [Kernel, ComputesNoNumbers]> {
+def Train_RoundingOp : Train_Op<"rounding", [KernelMethods, ComputesNoNumbers]> {
   let summary = "Estimate how rounding a tensor would change the loss";
   let description = [{
     The sums of `gradient` times the change of `value` by rounding to each of the

@@ -5,7 +5,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_DropoutOp : Train_InferredOp<"dropout", [
-    Differentiable, Ranged, ElementByElement, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm"]>]> {
+    Differentiable, RangeMethods, ElementByElement, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm"]>]> {
   let summary = "Dropout in inference form: the identity";
   let description = "(C1) `ratio` lies in [0, 1).";
   let arguments = (ins Train_FloatTensor:$input, F32Attr:$ratio); // dropout_c1
@@ -13,7 +13,7 @@ def Train_DropoutOp : Train_InferredOp<"dropout", [
   let hasVerifier = 1;
 }
 
-def Train_DropoutTrainingOp : Train_InferredOp<"dropout_training", [Differentiable, Generated, Ranged, ElementByElement]> {
+def Train_DropoutTrainingOp : Train_InferredOp<"dropout_training", [Differentiable, Generated, RangeMethods, ElementByElement]> {
   let summary = "Zero each element with probability ratio, scale the others by 1/(1-ratio)";
   let description = [{
     Element i is dropped if word 0 of Philox2x32-10 with counter (i, step) and
@@ -37,7 +37,7 @@ def Train_DropoutTrainingOp : Train_InferredOp<"dropout_training", [Differentiab
 }
 
 def Train_RandomOp : Train_InferredOp<"random", [
-    Generated, Ranged, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>]> {
+    Generated, RangeMethods, DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>]> {
   let summary = "Random numbers in [0, 1), or of the standard normal distribution";
   let description = [{
     Element i comes from Philox2x32-10 with counter (i, step) and the key of

@@ -135,8 +135,8 @@ LogicalResult CumSumOp::lowerToLinalg(OpBuilder &builder,
               Value place = body.plus(first, turn);
               Value counts = isBefore(place, own);
               if (!exclusive)
-                counts = body.eitherOf(counts, body.equals(place, own));
-              counts = body.bothOf(counts, body.isWithin(place, extent));
+                counts = body.orOf(counts, body.equals(place, own));
+              counts = body.andOf(counts, body.isWithin(place, extent));
               Value element = body.readIf(
                   counts, input, placesAlong(body, rank, axis, place), zero);
               return {addNumbers(body, sum[0], element)};
@@ -158,8 +158,8 @@ struct Order {
   bool nanFirst; ///< NaN comes first in either direction.
 
   Value isNan(Value x) { return body.compare(arith::CmpFPredicate::UNO, x, x); }
-  Value both(Value a, Value b) { return body.bothOf(a, b); }
-  Value inverse(Value a) { return body.oneOf(a, body.trueLike(a)); }
+  Value both(Value a, Value b) { return body.andOf(a, b); }
+  Value inverse(Value a) { return body.xorOf(a, body.trueLike(a)); }
 
   Value isBefore(Value a, Value b) {
     if (a.getType().isInteger(1)) // Bools: 1 is larger.
@@ -172,13 +172,13 @@ struct Order {
         smallest ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OGT, a, b);
     Value ofNan = smallest && !nanFirst ? both(inverse(isNan(a)), isNan(b))
                                         : both(isNan(a), inverse(isNan(b)));
-    return body.eitherOf(isOrdered, ofNan);
+    return body.orOf(isOrdered, ofNan);
   }
   Value isEqual(Value a, Value b) {
     if (!isa<FloatType>(a.getType()))
       return body.equals(a, b);
-    return body.eitherOf(body.compare(arith::CmpFPredicate::OEQ, a, b),
-                         both(isNan(a), isNan(b)));
+    return body.orOf(body.compare(arith::CmpFPredicate::OEQ, a, b),
+                     both(isNan(a), isNan(b)));
   }
 };
 
@@ -212,17 +212,16 @@ LogicalResult ArgExtremeOp::lowerToLinalg(OpBuilder &builder,
                                               /*removed=*/true));
         };
         Value zero = body.place(0);
-        Value best =
-            body.loop(extent, {elementAt(zero), zero},
-                      [&](Value place, ValueRange best) -> Values {
-                        Value element = elementAt(place);
-                        Value isBetter = order.isBefore(element, best[0]);
-                        if (getLast())
-                          isBetter = body.eitherOf(
-                              isBetter, order.isEqual(element, best[0]));
-                        return {body.select(isBetter, element, best[0]),
-                                body.select(isBetter, place, best[1])};
-                      })[1];
+        Value best = body.loop(
+            extent, {elementAt(zero), zero},
+            [&](Value place, ValueRange best) -> Values {
+              Value element = elementAt(place);
+              Value isBetter = order.isBefore(element, best[0]);
+              if (getLast())
+                isBetter = body.orOf(isBetter, order.isEqual(element, best[0]));
+              return {body.select(isBetter, element, best[0]),
+                      body.select(isBetter, place, best[1])};
+            })[1];
         return {body.toInteger(best, builder.getI64Type())};
       });
   return success();
@@ -261,9 +260,9 @@ LogicalResult TopIndicesOp::lowerToLinalg(OpBuilder &builder,
         Value one = body.integer(1, zero);
         return body.loop(extent, zero, [&](Value turn, ValueRange n) -> Values {
           Value other = body.read(input, placesAlong(body, rank, axis, turn));
-          Value isFirst = body.bothOf(order.isEqual(other, own[0]),
-                                      body.isLess(turn, place));
-          Value before = body.eitherOf(order.isBefore(other, own[0]), isFirst);
+          Value isFirst = body.andOf(order.isEqual(other, own[0]),
+                                     body.isLess(turn, place));
+          Value before = body.orOf(order.isBefore(other, own[0]), isFirst);
           return {body.plus(n[0], body.select(before, one, zero))};
         });
       })[0];

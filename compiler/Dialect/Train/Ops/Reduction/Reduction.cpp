@@ -21,8 +21,12 @@ MPC_OP_FACTS(ReduceMeanOp, Internal, countElements(getInput()),
 MPC_OP_FACTS(ReduceMaxOp, Follow, countElements(getInput()),
              "passes one of its elements")
 
-Terms ReduceSumOp::getTerms(unsigned) { return Terms::Summed; }
-Terms ReduceMeanOp::getTerms(unsigned) { return Terms::Averaged; }
+ErrorPropagation ReduceSumOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Summed;
+}
+ErrorPropagation ReduceMeanOp::getErrorPropagation(unsigned) {
+  return ErrorPropagation::Averaged;
+}
 
 Value ReduceSumOp::getSummands() { return getInput(); }
 Value ReduceMeanOp::getSummands() { return nullptr; }

@@ -5,7 +5,7 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 class Train_ReduceOp<string mnemonic, string what, list<Trait> traits = []>
-    : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated, Ranged])> {
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated, RangeMethods])> {
   let summary = what;
   let description = [{
     Sums in f32 in a fixed order. The result is f32, since a sum of f16 numbers
@@ -23,11 +23,11 @@ class Train_ReduceOp<string mnemonic, string what, list<Trait> traits = []>
 }
 
 def Train_ReduceSumOp : Train_ReduceOp<"reduce_sum", "Sum over dimensions",
-    [Sums, Reduces, EndsLosses]>;
+    [ErrorPropagationMethods, ReductionMethods, LossReductionMethods]>;
 def Train_ReduceMeanOp : Train_ReduceOp<"reduce_mean", "Mean over dimensions",
-    [Sums, Reduces, EndsLosses]>;
+    [ErrorPropagationMethods, ReductionMethods, LossReductionMethods]>;
 
-def Train_ReduceMaxOp : Train_InferredOp<"reduce_max", [Differentiable, Generated, Ranged]> {
+def Train_ReduceMaxOp : Train_InferredOp<"reduce_max", [Differentiable, Generated, RangeMethods]> {
   let summary = "The largest element over dimensions; NaN if one is NaN";
   let description = [{
     The gradient is divided equally among all largest elements. Without

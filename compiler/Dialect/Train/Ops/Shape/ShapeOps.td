@@ -11,7 +11,7 @@ class Train_ShapeOp<string mnemonic, list<Trait> traits = []>
         DeclareOpInterfaceMethods<CostOpInterface>])>;
 
 def Train_ReshapeOp : Train_ShapeOp<"reshape", [
-    Differentiable, Generated, Ranged, Moves, ViewOpInterface]> {
+    Differentiable, Generated, RangeMethods, MoveMethods, ViewOpInterface]> {
   let summary = "The same elements in row-major order in another shape";
   let description = [{
     Flatten, Squeeze and Unsqueeze are reshapes. Lowers to a view.
@@ -25,7 +25,7 @@ def Train_ReshapeOp : Train_ShapeOp<"reshape", [
   let extraClassDeclaration = "bool isIdentity() { return true; }";
 }
 
-def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated, Ranged, Moves]> {
+def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated, RangeMethods, MoveMethods]> {
   let summary = "Permute dimensions";
   let description = [{
     Dimension `i` of the result is dimension `permutation[i]` of the operand.
@@ -38,7 +38,7 @@ def Train_TransposeOp : Train_InferredOp<"transpose", [Differentiable, Generated
   let hasCanonicalizer = 1;
 }
 
-def Train_BroadcastToOp : Train_ShapeOp<"broadcast_to", [Differentiable, Generated, Ranged, Moves]> {
+def Train_BroadcastToOp : Train_ShapeOp<"broadcast_to", [Differentiable, Generated, RangeMethods, MoveMethods]> {
   let summary = "Repeat along dimensions, with NumPy broadcasting";
   let description = [{
     (C1) the operand's shape broadcasts to the result's.
@@ -50,7 +50,7 @@ def Train_BroadcastToOp : Train_ShapeOp<"broadcast_to", [Differentiable, Generat
 }
 
 def Train_ConcatOp : Train_InferredOp<"concat", [
-    Differentiable, Generated, Ranged, Moves, Joins]> {
+    Differentiable, Generated, RangeMethods, MoveMethods, JoinMethods]> {
   let summary = "Join tensors along one dimension";
   let description = [{
     (C1) there is an operand, and `axis` lies in [0, rank).
@@ -62,7 +62,7 @@ def Train_ConcatOp : Train_InferredOp<"concat", [
 }
 
 def Train_SliceOp : Train_ShapeOp<"slice", [
-    Differentiable, Generated, Ranged, Moves, TakesApart]> {
+    Differentiable, Generated, RangeMethods, MoveMethods, SplitMethods]> {
   let summary = "A box of consecutive elements";
   let description = [{
     The gradient is zero outside the box. Several disjoint slices along one
@@ -80,7 +80,7 @@ def Train_SliceOp : Train_ShapeOp<"slice", [
 }
 
 def Train_SplitOp : Train_InferredOp<"split", [
-    Differentiable, Generated, Ranged, Moves, TakesApart]> {
+    Differentiable, Generated, RangeMethods, MoveMethods, SplitMethods]> {
   let summary = "Split a tensor along one dimension";
   let description = [{
     Result `i` has `sizes[i]` of the positions of dimension `axis`; together

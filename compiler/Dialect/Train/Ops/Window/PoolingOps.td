@@ -10,7 +10,7 @@ class Train_PoolOp<string mnemonic, list<Trait> traits = []>
     : Train_ConvLikeOp<mnemonic, !listconcat(traits, [
         DeclareOpInterfaceMethods<LayoutOpInterface>])>;
 
-def Train_MaxPoolOp : Train_PoolOp<"max_pool", [Differentiable, Ranged]> {
+def Train_MaxPoolOp : Train_PoolOp<"max_pool", [Differentiable, RangeMethods]> {
   let summary = "Largest element of each window";
   let description = [{
     `indices` gives, for each result element, the row-major position of the
@@ -37,7 +37,7 @@ def Train_MaxPoolGradOp : Train_PoolOp<"max_pool_grad"> {
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_AveragePoolOp : Train_PoolOp<"average_pool", [Differentiable, Ranged]> {
+def Train_AveragePoolOp : Train_PoolOp<"average_pool", [Differentiable, RangeMethods]> {
   let summary = "Mean of each window";
   let description = [{
     With `count_include_pad` the divisor is the window's size, else the number
@@ -63,7 +63,7 @@ def Train_AveragePoolGradOp : Train_PoolOp<"average_pool_grad", [Differentiable]
 }
 
 def Train_GlobalAveragePoolOp : Train_InferredOp<"global_average_pool", [
-    Differentiable, Generated, Ranged,
+    Differentiable, Generated, RangeMethods,
     DeclareOpInterfaceMethods<LayoutOpInterface>]> {
   let summary = "Mean over all spatial dimensions, which stay with extent 1";
   let description = "(C1) the image has rank 3 or more.";

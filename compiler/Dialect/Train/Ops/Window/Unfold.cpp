@@ -108,7 +108,7 @@ LogicalResult UnfoldOp::lowerToLinalg(OpBuilder &builder,
               body.place(getPadsBegin()[d]));
           places.push_back(body.plus(first, tap));
           Value isPlace = body.isWithin(places.back(), image[2 + d]);
-          isInside = isInside ? body.bothOf(isInside, isPlace) : isPlace;
+          isInside = isInside ? body.andOf(isInside, isPlace) : isPlace;
         }
         Value none = body.number(getPadding().convertToDouble());
         return {body.readIf(isInside, input, places, none)};
@@ -146,11 +146,11 @@ LogicalResult FoldOp::lowerToLinalg(OpBuilder &builder,
                 Value position = body.dividedBy(offset, getStrides()[d]);
                 Value isPlace = body.isWithin(position, positions[d]);
                 if (getStrides()[d] != 1)
-                  isPlace = body.bothOf(
+                  isPlace = body.andOf(
                       isPlace,
                       body.equals(body.times(position, getStrides()[d]),
                                   offset));
-                exists = exists ? body.bothOf(exists, isPlace) : isPlace;
+                exists = exists ? body.andOf(exists, isPlace) : isPlace;
                 places[2 + d] = tap;
                 places[2 + spatial + d] = position;
               }

@@ -7,7 +7,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // Windowed ops without a kernel of their own (three dimensions, large windows, norms
 // over windows) become an unfold and a product or a reduction.
 
-def Train_UnfoldOp : Train_InferredOp<"unfold", [Differentiable, Generated, Ranged]> {
+def Train_UnfoldOp : Train_InferredOp<"unfold", [Differentiable, Generated, RangeMethods]> {
   let summary = "The elements of each position of a sliding window";
   let description = [{
     `input` is [N, C, D..], the result [N, C, K.., P..] for a window of extents K

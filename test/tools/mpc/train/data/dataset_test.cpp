@@ -80,7 +80,7 @@ TEST(Dataset, SaysWhatMakesAShapeFit) {
       "");
 }
 
-TEST(Dataset, KnowsTheOtherNameOfWhatALossComparesWith) {
+TEST(Dataset, SuggestsTheOtherNameOfTargets) {
   EXPECT_EQ(failure(threeSamples(), {{"targets", MPC_DTYPE_F32, {2, 1}, 0}}),
             "d.npz: has no array 'targets', which the model takes as f32[2,1]; "
             "it has 'labels', but what the loss of this model compares with "
@@ -146,7 +146,7 @@ TEST(Dataset, NamesValuesOutOfRange) {
             "");
 }
 
-TEST(Dataset, RefusesLabelsThatAllDoNotCount) {
+TEST(Dataset, RejectsDataWithOnlyIgnoredLabels) {
   EXPECT_EQ(failure({makeArray<int64_t>("labels", "int64", {3}, {-1, -1, -1})},
                     {ranged(MPC_DTYPE_I64, {2})}),
             "d.npz: no label counts: every value of 'labels' is -1, which the "

@@ -44,7 +44,7 @@ TEST(Predictions, PutsSamplesIntoTheirDimension) {
   EXPECT_EQ(values, (std::vector<int32_t>{0, 1, 10, 2, 3, 12}));
 }
 
-TEST(ConvertArray, NumPyHasNamesForWhatItHas) {
+TEST(ConvertArray, NumpyNameIsEmptyForOtherTypes) {
   EXPECT_EQ(numpyName(MPC_DTYPE_F16), "float16");
   EXPECT_EQ(numpyName(MPC_DTYPE_U8), "uint8");
   EXPECT_EQ(numpyName(MPC_DTYPE_BF16), "");

@@ -1,6 +1,6 @@
-//===- Remarks.cpp - Traces of exporters ----------------------------------===//
+//===- ExportDiagnostics.cpp - Traces of exporters ------------------------===//
 
-#include "compiler/Import/Check/Remarks.h"
+#include "compiler/Import/Check/ExportDiagnostics.h"
 
 #include "compiler/Import/Check/CheckModel.h"
 #include "compiler/Import/Graph/Dimensions.h"
@@ -54,9 +54,9 @@ static std::string moduleOf(const onnx::NodeProto &node) {
 
 namespace {
 
-class Remarks {
+class ExportDiagnostics {
 public:
-  explicit Remarks(const onnx::GraphProto &graph) : graph(graph) {
+  explicit ExportDiagnostics(const onnx::GraphProto &graph) : graph(graph) {
     for (const onnx::TensorProto &tensor : graph.initializer())
       known[tensor.name()] = &tensor;
     for (const onnx::NodeProto &node : graph.node())
@@ -217,5 +217,5 @@ std::vector<std::string> mpc::findExportLosses(const onnx::GraphProto &graph) {
 }
 
 std::vector<std::string> mpc::findRemarks(const onnx::GraphProto &graph) {
-  return Remarks(graph).find();
+  return ExportDiagnostics(graph).find();
 }

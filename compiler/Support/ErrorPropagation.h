@@ -1,6 +1,6 @@
-//===- Terms.h - How results are made of operands ---------------*- C++ -*-===//
-#ifndef MPC_COMPILER_SUPPORT_TERMS_H
-#define MPC_COMPILER_SUPPORT_TERMS_H
+//===- ErrorPropagation.h - How rounding errors propagate -------*- C++ -*-===//
+#ifndef MPC_COMPILER_SUPPORT_ERRORPROPAGATION_H
+#define MPC_COMPILER_SUPPORT_ERRORPROPAGATION_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSwitch.h"
@@ -11,7 +11,7 @@ namespace mpc {
 /// How the elements of a result are computed from those of the operands. It
 /// decides how rounding errors propagate: a sum may cancel, and its absolute
 /// error is then as large as that of its terms.
-enum class Terms {
+enum class ErrorPropagation {
   Other,      ///< None of the ways below.
   Moved,      ///< Elements of operands: cancelled sums stay as small.
   Scaled,     ///< Products of operands.
@@ -26,47 +26,47 @@ enum class Terms {
 };
 
 /// The name in reports.
-inline llvm::StringRef termsName(Terms terms) {
+inline llvm::StringRef errorPropagationName(ErrorPropagation terms) {
   switch (terms) {
-  case Terms::Other:
+  case ErrorPropagation::Other:
     return "other";
-  case Terms::Moved:
+  case ErrorPropagation::Moved:
     return "moved";
-  case Terms::Scaled:
+  case ErrorPropagation::Scaled:
     return "scaled";
-  case Terms::Divided:
+  case ErrorPropagation::Divided:
     return "divided";
-  case Terms::Centred:
+  case ErrorPropagation::Centred:
     return "centred";
-  case Terms::Projected:
+  case ErrorPropagation::Projected:
     return "projected";
-  case Terms::Added:
+  case ErrorPropagation::Added:
     return "added";
-  case Terms::Summed:
+  case ErrorPropagation::Summed:
     return "summed";
-  case Terms::Averaged:
+  case ErrorPropagation::Averaged:
     return "averaged";
-  case Terms::Contracted:
+  case ErrorPropagation::Contracted:
     return "contracted";
   }
   llvm_unreachable("a way was added");
 }
 
 /// Returns `Other` for an unknown name.
-inline Terms termsOf(llvm::StringRef name) {
-  return llvm::StringSwitch<Terms>(name)
-      .Case("moved", Terms::Moved)
-      .Case("scaled", Terms::Scaled)
-      .Case("divided", Terms::Divided)
-      .Case("centred", Terms::Centred)
-      .Case("projected", Terms::Projected)
-      .Case("added", Terms::Added)
-      .Case("summed", Terms::Summed)
-      .Case("averaged", Terms::Averaged)
-      .Case("contracted", Terms::Contracted)
-      .Default(Terms::Other);
+inline ErrorPropagation parseErrorPropagation(llvm::StringRef name) {
+  return llvm::StringSwitch<ErrorPropagation>(name)
+      .Case("moved", ErrorPropagation::Moved)
+      .Case("scaled", ErrorPropagation::Scaled)
+      .Case("divided", ErrorPropagation::Divided)
+      .Case("centred", ErrorPropagation::Centred)
+      .Case("projected", ErrorPropagation::Projected)
+      .Case("added", ErrorPropagation::Added)
+      .Case("summed", ErrorPropagation::Summed)
+      .Case("averaged", ErrorPropagation::Averaged)
+      .Case("contracted", ErrorPropagation::Contracted)
+      .Default(ErrorPropagation::Other);
 }
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_SUPPORT_TERMS_H
+#endif // MPC_COMPILER_SUPPORT_ERRORPROPAGATION_H

@@ -1,4 +1,4 @@
-//===- UntileWeights.cpp - Weights that an exporter repeated --------------===//
+//===- DeduplicateRepeatedWeights.cpp - Repeated weights ------------------===//
 
 #include "compiler/Import/Initializers/InitializerHeuristics.h"
 #include "compiler/Import/Initializers/Signature.h"
@@ -54,8 +54,8 @@ static std::optional<Part> partOf(const onnx::TensorProto &tensor,
 }
 
 std::vector<std::string>
-mpc::untileWeights(const std::shared_ptr<ModelFile> &model,
-                   function_ref<bool(StringRef)> isApart) {
+mpc::deduplicateRepeatedWeights(const std::shared_ptr<ModelFile> &model,
+                                function_ref<bool(StringRef)> isApart) {
   std::vector<std::string> names;
   Signature signature(model->proto);
   // If no parameter is missing, none was folded.
@@ -74,7 +74,7 @@ mpc::untileWeights(const std::shared_ptr<ModelFile> &model,
     if (!part)
       continue;
     onnx::TensorProto one;
-    one.set_name(name + kOnePart.str());
+    one.set_name(name + kUntiledSuffix.str());
     one.set_data_type(onnx::TensorProto::FLOAT);
     one.mutable_dims()->Add(part->shape.begin(), part->shape.end());
     one.set_raw_data(part->data.bytes.data(), part->data.bytes.size());

@@ -1,4 +1,4 @@
-#include "kernels/cuda/choices.h"
+#include "kernels/cuda/autotune_cache.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -15,7 +15,7 @@ namespace {
 
 // Change it with the format: lines of other formats are ignored, never misread.
 constexpr char kHeader[] = "mpc choices 1";
-// Larger than the choices of any program; a larger file is not a choices file.
+// Larger than the choices of any program; a larger file is not a cache file.
 constexpr uintmax_t kMaxBytes = 16 << 20;
 
 std::map<std::string, std::string> read_file(const std::string& path) {
@@ -67,10 +67,10 @@ void write_file(const std::string& path, const std::string& text) {
 
 }  // namespace
 
-Choices::Choices(const std::string& folder, const std::string& file)
+AutotuneCache::AutotuneCache(const std::string& folder, const std::string& file)
     : folder_(folder), path_(folder.empty() ? "" : folder + "/" + file) {}
 
-const std::string* Choices::find(const std::string& key) {
+const std::string* AutotuneCache::find(const std::string& key) {
   if (!read_ && !path_.empty()) {
     // Choices already in memory are newer.
     for (auto& [known, value] : read_file(path_)) values_.emplace(known, value);
@@ -80,7 +80,7 @@ const std::string* Choices::find(const std::string& key) {
   return found == values_.end() ? nullptr : &found->second;
 }
 
-void Choices::keep(const std::string& key, const std::string& value) {
+void AutotuneCache::store(const std::string& key, const std::string& value) {
   values_[key] = value;
   if (path_.empty()) return;
   std::error_code ignored;
@@ -90,27 +90,27 @@ void Choices::keep(const std::string& key, const std::string& value) {
   write_file(path_, text_of(all));
 }
 
-Choices& ChoiceStore::choices(const std::string& folder,
-                              const std::string& file) {
+AutotuneCache& AutotuneCaches::cache(const std::string& folder,
+                                     const std::string& file) {
   return files_.try_emplace(folder + "/" + file, folder, file).first->second;
 }
 
-std::optional<std::string> ChoiceStore::find(const std::string& folder,
-                                             const std::string& file,
-                                             const std::string& key) {
+std::optional<std::string> AutotuneCaches::find(const std::string& folder,
+                                                const std::string& file,
+                                                const std::string& key) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  const std::string* value = choices(folder, file).find(key);
+  const std::string* value = cache(folder, file).find(key);
   return value ? std::optional<std::string>(*value) : std::nullopt;
 }
 
-void ChoiceStore::keep(const std::string& folder, const std::string& file,
-                       const std::string& key, const std::string& value) {
+void AutotuneCaches::store(const std::string& folder, const std::string& file,
+                           const std::string& key, const std::string& value) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  choices(folder, file).keep(key, value);
+  cache(folder, file).store(key, value);
 }
 
-std::shared_ptr<ChoiceStore> ChoiceStore::of_process() {
-  static const auto store = std::make_shared<ChoiceStore>();
+std::shared_ptr<AutotuneCaches> AutotuneCaches::of_process() {
+  static const auto store = std::make_shared<AutotuneCaches>();
   return store;
 }
 

@@ -1,4 +1,4 @@
-//===- TieCopies.cpp - Weights that an exporter folded into others --------===//
+//===- RestoreTiedWeights.cpp - Weights folded into others ----------------===//
 
 #include "compiler/Import/Initializers/InitializerHeuristics.h"
 #include "compiler/Import/Initializers/Signature.h"
@@ -74,8 +74,9 @@ findCopies(const std::shared_ptr<const ModelFile> &model,
   return copies;
 }
 
-std::vector<std::string> mpc::tieCopies(const std::shared_ptr<ModelFile> &model,
-                                        function_ref<bool(StringRef)> isApart) {
+std::vector<std::string>
+mpc::restoreTiedWeights(const std::shared_ptr<ModelFile> &model,
+                        function_ref<bool(StringRef)> isApart) {
   std::vector<Copy> copies = findCopies(model, isApart);
   if (copies.empty())
     return {};

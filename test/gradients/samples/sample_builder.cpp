@@ -1,6 +1,6 @@
-//===- sketch.cpp - One op with random shapes and attributes --------------===//
+//===- sample_builder.cpp - One op with random shapes and attributes ------===//
 
-#include "test/gradients/samples/sketch.h"
+#include "test/gradients/samples/sample_builder.h"
 
 #include "compiler/Import/Graph/OpTable.h"
 
@@ -32,7 +32,7 @@ static uint64_t seedOf(const std::string &op, int number) {
   return hash + 1000 * uint64_t(number);
 }
 
-Sketch::Sketch(std::string name, int number)
+SampleBuilder::SampleBuilder(std::string name, int number)
     : op(std::move(name)), number(number), seed(seedOf(op, number)),
       random(~seed) {
   int64_t first = std::max(kOldestOpset, firstOpset(op));
@@ -43,24 +43,24 @@ Sketch::Sketch(std::string name, int number)
 // Draws
 //===----------------------------------------------------------------------===//
 
-int64_t Sketch::from(int64_t low, int64_t high) {
+int64_t SampleBuilder::from(int64_t low, int64_t high) {
   return low + int64_t(random.next() * double(high - low + 1));
 }
 
-double Sketch::real(double low, double high) {
+double SampleBuilder::real(double low, double high) {
   return std::round((low + (high - low) * random.next()) * 1e3) / 1e3;
 }
 
-size_t Sketch::nextTurn(size_t count) {
+size_t SampleBuilder::nextInCycle(size_t count) {
   // A round of samples takes each value once, starting from a random one, so
   // that the values of several calls are combined in all ways.
-  uint64_t round = uint64_t(number) / count, call = turns++;
+  uint64_t round = uint64_t(number) / count, call = numCycles++;
   double chance = Random(seedOf(op, 0) + (call << 32) + round).next();
   size_t begin = round == 0 ? 0 : size_t(chance * double(count));
   return (size_t(number) + begin) % count;
 }
 
-Shape Sketch::shape(int64_t lowRank, int64_t highRank, int64_t most) {
+Shape SampleBuilder::shape(int64_t lowRank, int64_t highRank, int64_t most) {
   Shape result = list(from(lowRank, highRank), 1, 7);
   for (int64_t &extent : result)
     if (oneIn(8))
@@ -78,7 +78,7 @@ Shape Sketch::shape(int64_t lowRank, int64_t highRank, int64_t most) {
   return result;
 }
 
-Shape Sketch::broadcasting(const Shape &to) {
+Shape SampleBuilder::broadcasting(const Shape &to) {
   Shape result = to;
   if (oneIn(3))
     result.erase(result.begin(),
@@ -89,7 +89,7 @@ Shape Sketch::broadcasting(const Shape &to) {
   return result;
 }
 
-Shape Sketch::permutation(int64_t count) {
+Shape SampleBuilder::permutation(int64_t count) {
   Shape result(count);
   std::iota(result.begin(), result.end(), 0);
   for (int64_t i = count - 1; i > 0; --i)
@@ -97,7 +97,7 @@ Shape Sketch::permutation(int64_t count) {
   return result;
 }
 
-Shape Sketch::axes(int64_t rank, int64_t count) {
+Shape SampleBuilder::axes(int64_t rank, int64_t count) {
   Shape result = permutation(rank);
   result.resize(count);
   for (int64_t &axis : result)
@@ -106,7 +106,7 @@ Shape Sketch::axes(int64_t rank, int64_t count) {
   return result;
 }
 
-Shape Sketch::list(int64_t count, int64_t low, int64_t high) {
+Shape SampleBuilder::list(int64_t count, int64_t low, int64_t high) {
   Shape result;
   for (int64_t i = 0; i < count; ++i)
     result.push_back(from(low, high));
@@ -132,7 +132,7 @@ template <typename T> static std::string numbers(const std::vector<T> &values) {
   return joined(words);
 }
 
-std::string Sketch::listText(const Shape &values) {
+std::string SampleBuilder::listText(const Shape &values) {
   return "[" + numbers(values) + "]";
 }
 
@@ -143,8 +143,9 @@ static std::string extentsText(const Shape &shape) {
   return "[" + joined(words, ",") + "]";
 }
 
-std::string Sketch::parameter(const std::string &name, const Shape &shape,
-                              Range range, const Values &kinks) {
+std::string SampleBuilder::parameter(const std::string &name,
+                                     const Shape &shape, Range range,
+                                     const Values &kinks) {
   parameters += (parameters.empty() ? "" : " ") + name + extentsText(shape) +
                 ":" + std::to_string(range.low) + ".." +
                 std::to_string(range.high);
@@ -153,21 +154,21 @@ std::string Sketch::parameter(const std::string &name, const Shape &shape,
   return name;
 }
 
-std::string Sketch::let(const std::string &expression) {
+std::string SampleBuilder::let(const std::string &expression) {
   std::string name = "t" + std::to_string(names++);
   write(name + " = " + expression);
   return name;
 }
 
-std::string Sketch::scalar(int64_t value) {
+std::string SampleBuilder::scalar(int64_t value) {
   return let("Constant <value_int = " + std::to_string(value) + "> ()");
 }
 
-std::string Sketch::scalar(double value) {
+std::string SampleBuilder::scalar(double value) {
   return let("Constant <value_float = " + std::to_string(value) + "> ()");
 }
 
-std::string Sketch::ints(const Shape &values) {
+std::string SampleBuilder::ints(const Shape &values) {
   return tensor("int64", values, {int64_t(values.size())});
 }
 
@@ -177,27 +178,27 @@ static std::string constant(const std::string &type, const Shape &shape,
          (shape.empty() ? "" : extentsText(shape)) + " {" + values + "}> ()";
 }
 
-std::string Sketch::tensor(const char *type, const Shape &values,
-                           const Shape &shape) {
+std::string SampleBuilder::tensor(const char *type, const Shape &values,
+                                  const Shape &shape) {
   return let(constant(type, shape, numbers(values)));
 }
 
-std::string Sketch::floats(const Values &values, const Shape &shape) {
+std::string SampleBuilder::floats(const Values &values, const Shape &shape) {
   return let(constant("float", shape, numbers(values)));
 }
 
-std::string Sketch::labels(const Shape &values, const Shape &shape) {
+std::string SampleBuilder::labels(const Shape &values, const Shape &shape) {
   labelValues.assign(values.begin(), values.end());
   labelShape = shape;
   return "labels";
 }
 
-std::string Sketch::indices(const Shape &values, const Shape &shape) {
-  return turn() ? labels(values, shape) : tensor("int64", values, shape);
+std::string SampleBuilder::indices(const Shape &values, const Shape &shape) {
+  return cycle() ? labels(values, shape) : tensor("int64", values, shape);
 }
 
-void Sketch::attribute(const char *name,
-                       const std::vector<std::string> &values) {
+void SampleBuilder::attribute(const char *name,
+                              const std::vector<std::string> &values) {
   std::vector<std::string> quoted;
   for (const std::string &value : values)
     quoted.push_back('"' + value + '"');
@@ -205,7 +206,8 @@ void Sketch::attribute(const char *name,
                 (name + (" = [" + joined(quoted) + "]"));
 }
 
-std::string Sketch::apply(const std::vector<std::string> &inputs, int outputs) {
+std::string SampleBuilder::apply(const std::vector<std::string> &inputs,
+                                 int outputs) {
   std::vector<std::string> results, given = inputs;
   for (int i = 0; i < outputs; ++i)
     results.push_back("y" + std::to_string(i));
@@ -221,7 +223,7 @@ std::string Sketch::apply(const std::vector<std::string> &inputs, int outputs) {
 
 /// The loss is the sum of all elements of the used values, each times a
 /// different cosine, so that no shapes are needed here.
-Sample Sketch::finish() {
+Sample SampleBuilder::finish() {
   if (used.empty())
     use("y0");
   std::string flat = ints({-1});

@@ -2,8 +2,8 @@
 // cache: if it cannot be read or written, or is damaged, choices are made
 // again.
 
-#ifndef MPC_KERNELS_CUDA_CHOICES_H_
-#define MPC_KERNELS_CUDA_CHOICES_H_
+#ifndef MPC_KERNELS_CUDA_AUTOTUNE_CACHE_H_
+#define MPC_KERNELS_CUDA_AUTOTUNE_CACHE_H_
 
 #include <map>
 #include <memory>
@@ -16,18 +16,18 @@ namespace mpc::kernels {
 // A file with one line per choice: key, value and a checksum of both, separated
 // by tabs. Keys and values are printable text without tabs. Used by one thread
 // at a time. Processes may share the file; each sees a complete version.
-class Choices {
+class AutotuneCache {
  public:
   // `folder` is created when a choice is stored. Empty: choices are not stored
   // in a file.
-  Choices(const std::string& folder, const std::string& file);
+  AutotuneCache(const std::string& folder, const std::string& file);
 
   // The value, or null. Keys that are not in memory are looked up in the file,
   // which is read once.
   const std::string* find(const std::string& key);
   // Stores the choice in memory and in the file, together with choices that
   // other processes have added.
-  void keep(const std::string& key, const std::string& value);
+  void store(const std::string& key, const std::string& value);
 
  private:
   std::string folder_, path_;
@@ -38,22 +38,22 @@ class Choices {
 // The choices of several files, shared by the sessions of a process, so that a
 // second session need not time anything even if no file can be written.
 // Thread-safe.
-class ChoiceStore {
+class AutotuneCaches {
  public:
   // The store that all sessions use.
-  static std::shared_ptr<ChoiceStore> of_process();
+  static std::shared_ptr<AutotuneCaches> of_process();
 
   std::optional<std::string> find(const std::string& folder,
                                   const std::string& file,
                                   const std::string& key);
-  void keep(const std::string& folder, const std::string& file,
-            const std::string& key, const std::string& value);
+  void store(const std::string& folder, const std::string& file,
+             const std::string& key, const std::string& value);
 
  private:
-  Choices& choices(const std::string& folder, const std::string& file);
+  AutotuneCache& cache(const std::string& folder, const std::string& file);
 
   std::mutex mutex_;
-  std::map<std::string, Choices> files_;  // By path.
+  std::map<std::string, AutotuneCache> files_;  // By path.
 };
 
 // A hash of the text as sixteen hexadecimal digits.
@@ -65,4 +65,4 @@ std::string file_name_of(const std::string& text);
 
 }  // namespace mpc::kernels
 
-#endif  // MPC_KERNELS_CUDA_CHOICES_H_
+#endif  // MPC_KERNELS_CUDA_AUTOTUNE_CACHE_H_

@@ -1,7 +1,7 @@
 // Times candidates for a kernel under the conditions of a real call.
 
-#ifndef MPC_KERNELS_CUDA_TRIAL_H_
-#define MPC_KERNELS_CUDA_TRIAL_H_
+#ifndef MPC_KERNELS_CUDA_AUTOTUNE_BUFFERS_H_
+#define MPC_KERNELS_CUDA_AUTOTUNE_BUFFERS_H_
 
 #include <functional>
 #include <memory>
@@ -16,24 +16,23 @@ namespace mpc::kernels {
 // and power depend on them, and the caches hold none of them when a run begins.
 // The memory comes from idle memory, then from the device, and is freed by the
 // destructor.
-class Trial {
+class AutotuneBuffers {
  public:
   // Returns null, with the reason in `*error`, if the device has not enough
-  // memory. All `operands` are filled, including results. Only a trial made
+  // memory. All `operands` are filled, including results. Only an object made
   // with `timed` supports time().
-  static std::unique_ptr<Trial> make(const CudaContext& context,
-                                     const std::vector<TensorDesc>& operands,
-                                     size_t workspace_bytes, bool timed,
-                                     std::string* error);
-  ~Trial();
-  Trial(const Trial&) = delete;
+  static std::unique_ptr<AutotuneBuffers> make(
+      const CudaContext& context, const std::vector<TensorDesc>& operands,
+      size_t workspace_bytes, bool timed, std::string* error);
+  ~AutotuneBuffers();
+  AutotuneBuffers(const AutotuneBuffers&) = delete;
 
   const cuda::CUdeviceptr* operands() const { return memory_.data(); }
   cuda::CUdeviceptr workspace() const { return workspace_; }
 
   // Runs the work of `enqueue` once, which loads code: a capture must not do
   // that. Returns what failed, or "".
-  std::string rehearse(
+  std::string warm_up(
       const std::function<std::string(cuda::CUstream)>& enqueue);
 
   // Runs the work of `enqueue` a few times and sets `*microseconds` to the
@@ -44,7 +43,7 @@ class Trial {
                    double best, double* microseconds, bool* fatal);
 
  private:
-  explicit Trial(const CudaContext& context);
+  explicit AutotuneBuffers(const CudaContext& context);
   std::string allocate(size_t bytes, cuda::CUdeviceptr* memory);
   std::string prepare_timing();
   std::string size_flush();
@@ -67,4 +66,4 @@ class Trial {
 
 }  // namespace mpc::kernels
 
-#endif  // MPC_KERNELS_CUDA_TRIAL_H_
+#endif  // MPC_KERNELS_CUDA_AUTOTUNE_BUFFERS_H_

@@ -1,4 +1,4 @@
-#include "kernels/cuda/choices.h"
+#include "kernels/cuda/autotune_cache.h"
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -24,12 +24,12 @@ class ChoicesFile : public ::testing::Test {
 };
 
 TEST_F(ChoicesFile, KeepsAndFinds) {
-  Choices first((folder / "deep").string(), "file");
+  AutotuneCache first((folder / "deep").string(), "file");
   EXPECT_EQ(first.find("a"), nullptr);
-  first.keep("a", "1");
-  first.keep("b", "");
-  first.keep("a", "2");
-  Choices second((folder / "deep").string(), "file");
+  first.store("a", "1");
+  first.store("b", "");
+  first.store("a", "2");
+  AutotuneCache second((folder / "deep").string(), "file");
   ASSERT_NE(second.find("a"), nullptr);
   EXPECT_EQ(*second.find("a"), "2");
   ASSERT_NE(second.find("b"), nullptr);
@@ -39,19 +39,19 @@ TEST_F(ChoicesFile, KeepsAndFinds) {
 }
 
 TEST_F(ChoicesFile, KeepsWhatOthersWroteMeanwhile) {
-  Choices first(folder.string(), "file"), second(folder.string(), "file");
+  AutotuneCache first(folder.string(), "file"), second(folder.string(), "file");
   EXPECT_EQ(first.find("b"), nullptr);
   EXPECT_EQ(second.find("a"), nullptr);
-  first.keep("a", "1");
-  second.keep("b", "2");
-  Choices third(folder.string(), "file");
+  first.store("a", "1");
+  second.store("b", "2");
+  AutotuneCache third(folder.string(), "file");
   EXPECT_NE(third.find("a"), nullptr);
   EXPECT_NE(third.find("b"), nullptr);
 }
 
 TEST_F(ChoicesFile, WithoutAFolderKeepsInMemory) {
-  Choices choices("", "file");
-  choices.keep("a", "1");
+  AutotuneCache choices("", "file");
+  choices.store("a", "1");
   ASSERT_NE(choices.find("a"), nullptr);
   EXPECT_FALSE(fs::exists("/file"));
 }
@@ -62,31 +62,31 @@ TEST_F(ChoicesFile, IgnoresWhatIsNotOurs) {
        {"", "\n", "mpc choices 2\na\t1\t0\n", "mpc choices 1\na\t1\n\t\t\n\t\n",
         "mpc choices 1\nno tab at all\na\t1\t0123456789abcdef"}) {
     std::ofstream(folder / "file", std::ios::binary) << text;
-    Choices choices(folder.string(), "file");
+    AutotuneCache choices(folder.string(), "file");
     EXPECT_EQ(choices.find("a"), nullptr) << text;
     EXPECT_EQ(choices.find(""), nullptr) << text;
   }
   fs::remove(folder / "file");
   fs::create_directories(folder / "file");
-  Choices choices(folder.string(), "file");
+  AutotuneCache choices(folder.string(), "file");
   EXPECT_EQ(choices.find("a"), nullptr);
-  choices.keep("a", "1");
+  choices.store("a", "1");
   EXPECT_NE(choices.find("a"), nullptr);
 }
 
 // With concurrent writers the file is always complete.
 TEST_F(ChoicesFile, ManyProcessesAtOnce) {
   constexpr int kProcesses = 4, kKeys = 60;
-  Choices(folder.string(), "file").keep("first", "0");
+  AutotuneCache(folder.string(), "file").store("first", "0");
   std::vector<pid_t> children;
   for (int process = 0; process < kProcesses; ++process) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
       for (int i = 0; i < kKeys; ++i) {
-        Choices choices(folder.string(), "file");
+        AutotuneCache choices(folder.string(), "file");
         if (!choices.find("first")) ::_exit(1);
-        choices.keep(std::to_string(process) + "." + std::to_string(i), "x");
+        choices.store(std::to_string(process) + "." + std::to_string(i), "x");
       }
       ::_exit(0);
     }
@@ -98,7 +98,7 @@ TEST_F(ChoicesFile, ManyProcessesAtOnce) {
     EXPECT_EQ(status, 0);
   }
   // With two concurrent writers, the entry of one may be lost, but never both.
-  Choices choices(folder.string(), "file");
+  AutotuneCache choices(folder.string(), "file");
   int found = 0;
   for (int process = 0; process < kProcesses; ++process)
     for (int i = 0; i < kKeys; ++i)
@@ -108,7 +108,7 @@ TEST_F(ChoicesFile, ManyProcessesAtOnce) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder), {}), 1);
 }
 
-TEST(FileName, HasNoSurprises) {
+TEST(FileName, ReplacesSpecialCharacters) {
   EXPECT_EQ(file_name_of("NVIDIA H200/../x-1.2"), "NVIDIA_H200_.._x-1.2");
 }
 

@@ -1,10 +1,10 @@
-//===- Remarks.h - Traces of exporters --------------------------*- C++ -*-===//
+//===- ExportDiagnostics.h - Traces of exporters ----------------*- C++ -*-===//
 //
 // Internal to compiler/Import.
 //
 //===----------------------------------------------------------------------===//
-#ifndef MPC_COMPILER_IMPORT_CHECK_REMARKS_H
-#define MPC_COMPILER_IMPORT_CHECK_REMARKS_H
+#ifndef MPC_COMPILER_IMPORT_CHECK_EXPORTDIAGNOSTICS_H
+#define MPC_COMPILER_IMPORT_CHECK_EXPORTDIAGNOSTICS_H
 
 #include "compiler/Import/File/ModelFile.h"
 
@@ -23,4 +23,4 @@ std::vector<std::string> findRemarks(const onnx::GraphProto &graph);
 
 } // namespace mpc
 
-#endif // MPC_COMPILER_IMPORT_CHECK_REMARKS_H
+#endif // MPC_COMPILER_IMPORT_CHECK_EXPORTDIAGNOSTICS_H

@@ -1,6 +1,6 @@
-//===- sketch.h - One op with random shapes and attributes ------*- C++ -*-===//
-#ifndef MPC_TEST_GRADIENTS_SAMPLES_SKETCH_H
-#define MPC_TEST_GRADIENTS_SAMPLES_SKETCH_H
+//===- sample_builder.h - Op with random shapes and attributes --*- C++ -*-===//
+#ifndef MPC_TEST_GRADIENTS_SAMPLES_SAMPLE_BUILDER_H
+#define MPC_TEST_GRADIENTS_SAMPLES_SAMPLE_BUILDER_H
 
 #include "test/gradients/models.h"
 
@@ -27,10 +27,10 @@ struct Range {
 
 /// A sample under construction: draws random numbers, which are the same on
 /// every machine, and writes nodes.
-class Sketch {
+class SampleBuilder {
 public:
   /// Sample `number` of `op`.
-  Sketch(std::string op, int number);
+  SampleBuilder(std::string op, int number);
 
   const std::string op;
   const int number;
@@ -48,11 +48,11 @@ public:
   double real(double low, double high);
   /// One of the values, in turn: consecutive samples, as many as there are
   /// values, take all of them, starting with the first.
-  template <typename T> T turn(std::initializer_list<T> values) {
-    return values.begin()[nextTurn(values.size())];
+  template <typename T> T cycle(std::initializer_list<T> values) {
+    return values.begin()[nextInCycle(values.size())];
   }
   /// A flag of the op, off in the first sample.
-  bool turn() { return turn({false, true}); }
+  bool cycle() { return cycle({false, true}); }
 
   /// Extents from 1 to 7, occasionally 17 or 33; at most `most` elements.
   Shape shape(int64_t lowRank, int64_t highRank, int64_t most = 120);
@@ -114,12 +114,12 @@ public:
   Sample finish();
 
 private:
-  size_t nextTurn(size_t count);
+  size_t nextInCycle(size_t count);
   static std::string listText(const Shape &values);
 
   const uint64_t seed; ///< Seed of values; numbers drawn here have another.
   Random random;
-  uint64_t turns = 0;
+  uint64_t numCycles = 0;
   int names = 0;
   std::string parameters, nodes, attributes;
   std::vector<std::string> used;
@@ -132,4 +132,4 @@ int64_t countOf(const Shape &shape);
 
 } // namespace mpc::test
 
-#endif // MPC_TEST_GRADIENTS_SAMPLES_SKETCH_H
+#endif // MPC_TEST_GRADIENTS_SAMPLES_SAMPLE_BUILDER_H

@@ -1,4 +1,4 @@
-#include "kernels/cuda/trial.h"
+#include "kernels/cuda/autotune_buffers.h"
 
 #include <algorithm>
 
@@ -40,10 +40,10 @@ std::vector<unsigned char> pattern_of_bytes() {
 
 }  // namespace
 
-Trial::Trial(const CudaContext& context)
+AutotuneBuffers::AutotuneBuffers(const CudaContext& context)
     : driver_(*context.driver), stream_(context.stream), idle_(context.idle) {}
 
-Trial::~Trial() {
+AutotuneBuffers::~AutotuneBuffers() {
   // No work may still use the memory that is freed.
   driver_.cuStreamSynchronize(stream_);
   for (cuda::CUdeviceptr memory : taken_) driver_.cuMemFree_v2(memory);
@@ -51,7 +51,7 @@ Trial::~Trial() {
   if (end_) driver_.cuEventDestroy_v2(end_);
 }
 
-std::string Trial::allocate(size_t bytes, cuda::CUdeviceptr* memory) {
+std::string AutotuneBuffers::allocate(size_t bytes, cuda::CUdeviceptr* memory) {
   if (bytes == 0) return "";
   if (bytes <= idle_.bytes) {
     const size_t used = std::min(
@@ -69,8 +69,8 @@ std::string Trial::allocate(size_t bytes, cuda::CUdeviceptr* memory) {
   return describe_error(driver_, "cuMemAlloc_v2", result);
 }
 
-std::string Trial::fill(mpc_dtype_t dtype, size_t bytes,
-                        cuda::CUdeviceptr memory) {
+std::string AutotuneBuffers::fill(mpc_dtype_t dtype, size_t bytes,
+                                  cuda::CUdeviceptr memory) {
   const std::vector<unsigned char> values =
       dtype == MPC_DTYPE_F32       ? pattern<float>()
       : dtype == MPC_DTYPE_BF16    ? pattern<Bf16>()
@@ -93,26 +93,25 @@ std::string Trial::fill(mpc_dtype_t dtype, size_t bytes,
   return describe_error(driver_, "cuStreamSynchronize", result);
 }
 
-std::unique_ptr<Trial> Trial::make(const CudaContext& context,
-                                   const std::vector<TensorDesc>& operands,
-                                   size_t workspace_bytes, bool timed,
-                                   std::string* error) {
-  std::unique_ptr<Trial> trial(new Trial(context));
+std::unique_ptr<AutotuneBuffers> AutotuneBuffers::make(
+    const CudaContext& context, const std::vector<TensorDesc>& operands,
+    size_t workspace_bytes, bool timed, std::string* error) {
+  std::unique_ptr<AutotuneBuffers> buffers(new AutotuneBuffers(context));
   for (const TensorDesc& operand : operands) {
-    trial->memory_.push_back(0);
-    *error = trial->allocate(bytes_of(operand), &trial->memory_.back());
+    buffers->memory_.push_back(0);
+    *error = buffers->allocate(bytes_of(operand), &buffers->memory_.back());
     if (error->empty())
-      *error =
-          trial->fill(operand.dtype, bytes_of(operand), trial->memory_.back());
+      *error = buffers->fill(operand.dtype, bytes_of(operand),
+                             buffers->memory_.back());
     if (!error->empty()) return nullptr;
   }
-  *error = trial->allocate(workspace_bytes, &trial->workspace_);
-  if (error->empty() && timed) *error = trial->prepare_timing();
+  *error = buffers->allocate(workspace_bytes, &buffers->workspace_);
+  if (error->empty() && timed) *error = buffers->prepare_timing();
   if (!error->empty()) return nullptr;
-  return trial;
+  return buffers;
 }
 
-std::string Trial::size_flush() {
+std::string AutotuneBuffers::size_flush() {
   int ordinal = 0, cache = 0;
   cuda::CUdevice device = 0;
   const char* call = "cuPointerGetAttribute";
@@ -133,7 +132,7 @@ std::string Trial::size_flush() {
   return "";
 }
 
-std::string Trial::prepare_timing() {
+std::string AutotuneBuffers::prepare_timing() {
   std::string error = size_flush();
   if (error.empty()) error = allocate(flush_bytes_, &flush_);
   for (cuda::CUevent* event : {&begin_, &end_}) {
@@ -147,7 +146,7 @@ std::string Trial::prepare_timing() {
   return error;
 }
 
-std::string Trial::rehearse(
+std::string AutotuneBuffers::warm_up(
     const std::function<std::string(cuda::CUstream)>& enqueue) {
   const std::string error = enqueue(stream_);
   const cuda::CUresult result = driver_.cuStreamSynchronize(stream_);
@@ -155,7 +154,7 @@ std::string Trial::rehearse(
   return describe_error(driver_, "cuStreamSynchronize", result);
 }
 
-std::string Trial::run_once(
+std::string AutotuneBuffers::run_once(
     const std::function<std::string(cuda::CUstream)>& enqueue,
     double* microseconds, bool* fatal) {
   const auto failed = [&](const char* call, cuda::CUresult result) {
@@ -181,7 +180,7 @@ std::string Trial::run_once(
   return "";
 }
 
-std::string Trial::time(
+std::string AutotuneBuffers::time(
     const std::function<std::string(cuda::CUstream)>& enqueue, double best,
     double* microseconds, bool* fatal) {
   *fatal = false;
