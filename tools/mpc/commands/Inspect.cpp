@@ -342,8 +342,10 @@ static void printPackage(const Json &json) {
 
   say("\noptions\n");
   for (const auto &[name, value] : json["options"].items())
-    say("  %-24s %s\n", printable(name).c_str(),
-        printable(joinLines(value.get<std::string>())).c_str());
+    // "auto" means that the option was not given; it does not accept that.
+    if (name != "batchnorm" || value != "auto")
+      say("  %-24s %s\n", printable(name).c_str(),
+          printable(joinLines(value.get<std::string>())).c_str());
 
   say("\nmemory of a session\n");
   say("  states                   %s\n",
