@@ -41,7 +41,8 @@ using namespace mlir;
 using namespace mpc;
 
 /// The optimizer's name for a model that brings its own step.
-static constexpr llvm::StringLiteral kImportedOptimizer = "the model's own";
+static constexpr llvm::StringLiteral kImportedOptimizer =
+    "optimizer from the model";
 
 static std::string number(double value) {
   std::string text;

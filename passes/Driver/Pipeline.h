@@ -31,7 +31,7 @@ struct CompileResult {
   std::string report; ///< Precision report of the first device, JSON.
   /// Precision reports of other devices whose report differs, by device.
   std::map<std::string, std::string> otherReports;
-  /// The optimizer used, or "the model's own" for a step of the model.
+  /// The optimizer used, or "optimizer from the model" for a step of the model.
   std::string optimizer;
   uint64_t packageBytes = 0;
   std::string package; ///< Bytes of the package if no output file was given.

@@ -353,7 +353,7 @@ struct AddLossPass
       describeJoinedOutputs(predict);
       return addNote(
           module,
-          "the model has no parameters: compiling it for prediction only");
+          "the model has no parameters, so it supports prediction only");
     }
     FailureOr<LossChoice> chosen = chooseLoss(predict, loss, labelAxis);
     if (failed(chosen))

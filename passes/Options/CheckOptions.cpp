@@ -64,7 +64,7 @@ std::string mpc::checkOptions(const CompileOptions &options) {
   // Values must not be rounded yet to measure the effect of rounding.
   if (options.profiles() && options.precision != "fp32")
     return quoted("observe") + "=profile requires " + quoted("precision") +
-           "=fp32, found " + options.precision;
+           "=fp32, found " + valueOf(options, OptionId::precision);
   if (std::string fault = checkMasters(options); !fault.empty())
     return fault;
   return checkLossScale(options);
@@ -108,7 +108,7 @@ static std::string checkSchedule(const CompileOptions &options) {
     if (given.count(row.name) && !contains(schedule.takes, row.name))
       return optionName(row.id) + " has no effect with " + asked;
     if (!given.count(row.name) && contains(schedule.needs, row.name))
-      return asked + " needs " + optionName(row.id);
+      return asked + " requires " + optionName(row.id);
   }
   bool isShare = options.warmup > 0 && options.warmup < 1;
   if (given.count("total-steps") && !schedule.hasEnd && !isShare)
@@ -137,7 +137,7 @@ static std::string checkFormula(const CompileOptions &options) {
              valueOf(options, OptionId::optimizer);
   }
   if (options.emaWarmup && options.ema == 0)
-    return quoted("ema-warmup") + " needs " + quoted("ema");
+    return quoted("ema-warmup") + " requires " + quoted("ema");
   return "";
 }
 
@@ -147,8 +147,8 @@ std::string mpc::checkGiven(const CompileOptions &options) {
       if (std::string fault = checkNeeds(options, row); !fault.empty())
         return fault;
   if (options.given.count("error-budget") && options.profileFile.empty())
-    return quoted("error-budget") + " needs " + quoted("profile") +
-           "=FILE.json, which holds the measured effect of rounding";
+    return quoted("error-budget") + " requires " + quoted("profile") +
+           "=FILE.json, which contains the measured effect of rounding";
   if (std::string fault = checkFormula(options); !fault.empty())
     return fault;
   return checkSchedule(options);

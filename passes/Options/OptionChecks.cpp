@@ -184,6 +184,9 @@ OptionCheck check::whole(uint64_t low, uint64_t high) {
         isWhole ? std::strtoull(text.c_str(), nullptr, 10) : uint64_t(0);
     if (isWhole && errno == 0 && value >= low && value <= high)
       return "";
+    if (isWhole && high == INT64_MAX && (errno != 0 || value > high))
+      return "must be at most " + std::to_string(high) + ", but is '" + text +
+             "'";
     std::string range = high == INT64_MAX ? "of at least " + std::to_string(low)
                                           : "from " + std::to_string(low) +
                                                 " to " + std::to_string(high);
@@ -198,13 +201,25 @@ static bool parseFinite(const std::string &text, double &value) {
          (value == 0 || float(value) != 0);
 }
 
+/// The fault of a text that is not a number or is one that f32 cannot hold; ""
+/// for other texts.
+static std::string describeMisfit(const std::string &text) {
+  double value;
+  if (!readValue(text, value) || !std::isfinite(value))
+    return "must be a number, but is '" + text + "'";
+  if (!parseFinite(text, value))
+    return "must fit in float32, but is '" + text + "'";
+  return "";
+}
+
 OptionCheck check::atLeast(double low) {
   return {[low](const std::string &text) -> std::string {
     double value;
     if (parseFinite(text, value) && value >= low)
       return "";
-    return "must be a number of at least " + shortest(low) +
-           " that fits 32 bits, but is '" + text + "'";
+    if (std::string fault = describeMisfit(text); !fault.empty())
+      return fault;
+    return "must be at least " + shortest(low) + ", but is '" + text + "'";
   }};
 }
 
@@ -213,8 +228,9 @@ OptionCheck check::above(double low) {
     double value;
     if (parseFinite(text, value) && value > low)
       return "";
-    return "must be a number above " + shortest(low) +
-           " that fits 32 bits, but is '" + text + "'";
+    if (std::string fault = describeMisfit(text); !fault.empty())
+      return fault;
+    return "must be above " + shortest(low) + ", but is '" + text + "'";
   }};
 }
 
@@ -223,7 +239,7 @@ OptionCheck check::halfOpenUnit() {
     double value;
     if (parseFinite(text, value) && value >= 0 && value < 1)
       return "";
-    return "must lie in [0, 1), but is '" + text + "'";
+    return "must be in [0, 1), but is '" + text + "'";
   }};
 }
 
@@ -281,9 +297,8 @@ OptionCheck check::scaleKind() {
   return {[](const std::string &text) -> std::string {
     if (text == "dynamic" || text == "off" || above(0)(text).empty())
       return "";
-    return "must be dynamic, off or a number above 0 that fits 32 bits, but is "
-           "'" +
-           text + "'" + suggest(text, {"dynamic", "off"});
+    return "must be dynamic, off or a float32 number above 0, but is '" + text +
+           "'" + suggest(text, {"dynamic", "off"});
   }};
 }
 

@@ -31,8 +31,8 @@ TEST(CudaDriver, SaysWhichFileIsMissing) {
   std::string error;
   EXPECT_FALSE(load_driver_from("libmpc-no-such.so.1", &driver, &error));
   EXPECT_EQ(error,
-            "cannot load libmpc-no-such.so.1: libmpc-no-such.so.1: cannot open "
-            "shared object file: No such file or directory");
+            "cannot load libmpc-no-such.so.1: cannot open shared object file: "
+            "No such file or directory");
   EXPECT_EQ(driver.cuInit, nullptr);
 }
 

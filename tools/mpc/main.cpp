@@ -65,13 +65,19 @@ static const CLI::App &parsedLeaf(const CLI::App &app) {
   return *command;
 }
 
+#define MPC_EXIT_CODES                                                         \
+  "Exit codes: 0 success, 1 internal error (compare, report: a difference), "  \
+  "2 wrong\nusage or data, 3 invalid model, 4 input/output, 5 damaged file, "  \
+  "6 training\ndiverged, 7 out of memory, 8 no such device, 75 stopped by a "  \
+  "signal.\n"
+
 #ifdef MPC_HAS_COMPILER
 static constexpr const char *kFooter =
-    "Run mpc COMMAND --help for details. Example:\n"
-    "  mpc compile model.onnx --precision=bf16\n"
-    "  mpc train model.mpc --data train.npz --epochs 10";
+    MPC_EXIT_CODES "Run mpc COMMAND --help for details. Example:\n"
+                   "  mpc compile model.onnx --precision=bf16\n"
+                   "  mpc train model.mpc --data train.npz --epochs 10";
 #else
-static constexpr const char *kFooter =
+static constexpr const char *kFooter = MPC_EXIT_CODES
     "Run mpc COMMAND --help for details. Example:\n"
     "  mpc train model.mpc --data train.npz --epochs 10\n"
     "This build of mpc has no compiler: it cannot compile or read ONNX files.";
@@ -126,7 +132,7 @@ int main(int argc, char **argv) {
     return runAction("mpc", [&] { return writeDocuments(app, argv[2]), Ok; });
   Origins origins;
   std::vector<std::string> arguments(argv + 1, argv + argc);
-  if (int code = runAction("mpc", [&] {
+  if (int code = runAction(nameOfCommand(app, arguments), [&] {
         arguments = withConfig(app, std::move(arguments), origins);
         return Ok;
       }))
@@ -136,7 +142,8 @@ int main(int argc, char **argv) {
     std::reverse(arguments.begin(), arguments.end());
     app.parse(std::move(arguments));
   } catch (const CLI::ParseError &error) {
-    if (error.get_exit_code() == 0) // --help, --version
+    // --help, --version
+    if (error.get_exit_code() == 0 && !namesUnknownCommand(app))
       return app.exit(error);
     std::string name = commandName(app);
     printMessage(name, "error", describeUsageError(app, error));

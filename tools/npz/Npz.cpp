@@ -17,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
@@ -57,6 +58,9 @@ static Archive openArchive(const std::string &path) {
   Archive archive(zip_open(path.c_str(), ZIP_RDONLY, &code));
   if (archive)
     return archive;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored))
+    throw FileError("'" + path + "' is a folder");
   if (code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS)
     fail(path, describeOther(path));
   zip_error_t error;
@@ -287,8 +291,13 @@ void mpc::npz::write(const std::string &path, const Arrays &arrays) {
     members.push_back(formatNpy(array));
     addMember(archive.get(), array, members.back(), path);
   }
-  if (zip_close(archive.get()) != 0)
+  if (zip_close(archive.get()) != 0) {
+    zip_error_t *error = zip_get_error(archive.get());
+    if (zip_error_code_zip(error) == ZIP_ER_TMPOPEN)
+      throw FileError("cannot create a file in the folder of '" + path +
+                      "': " + std::strerror(zip_error_code_system(error)));
     failWrite(path, zip_strerror(archive.get()));
+  }
   (void)archive.release(); // Closed.
 
   // The contents must reach the disk before the name.

@@ -121,7 +121,7 @@ llvm::Error mpc::report::printTables(llvm::raw_ostream &os,
     os << function->name << '\n';
     size_t meant = printOps(os, *function, selection, width);
     if (meant < function->ops.size())
-      os << count(meant, "op") << " of " << function->ops.size() << '\n';
+      os << meant << " of " << count(function->ops.size(), "op") << '\n';
     printTotals(os, function->name, function->totals, function->weightCasts,
                 width);
     os << '\n';

@@ -10,7 +10,11 @@ bool load_library(const char* file, const Symbol* symbols, size_t num_symbols,
                   std::string* error) {
   void* library = ::dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (!library) {
-    *error = std::string("cannot load ") + file + ": " + ::dlerror();
+    // The loader's message usually starts with the file.
+    std::string why = ::dlerror();
+    const std::string prefix = std::string(file) + ": ";
+    if (why.rfind(prefix, 0) == 0) why.erase(0, prefix.size());
+    *error = "cannot load " + prefix + why;
     return false;
   }
   for (size_t i = 0; i < num_symbols; ++i) {

@@ -64,7 +64,7 @@ class TensorFile {
         missing->push_back(&tensor);
       } else if (lacks) {
         moments_begin_anew_ |= is_adams(tensor);
-        MPC_RETURN_IF_ERROR(mismatch("it lacks '" + tensor.name + "'"));
+        MPC_RETURN_IF_ERROR(mismatch("it has no '" + tensor.name + "'"));
       } else {
         MPC_RETURN_IF_ERROR(copy(program, tensor, stored_[next_++], states));
       }
@@ -79,7 +79,7 @@ class TensorFile {
     for (; next_ < stored_.size(); ++next_) {
       if (tensor && stored_[next_].name >= tensor->name) break;
       MPC_RETURN_IF_ERROR(
-          mismatch("the program has no '" + stored_[next_].name + "'"));
+          mismatch("the program does not use '" + stored_[next_].name + "'"));
     }
     return nullptr;
   }
@@ -103,9 +103,14 @@ class TensorFile {
   }
 
   mpc_status_t incompatible(const std::string& what) const {
+    const std::string model_file = std::string("/") + kModelFile;
+    const bool is_model = path_.size() > model_file.size() &&
+                          path_.compare(path_.size() - model_file.size(),
+                                        std::string::npos, model_file) == 0;
     return mpc_status_make(MPC_INCOMPATIBLE,
-                           "'%s' belongs to another program: %s", path_.c_str(),
-                           what.c_str());
+                           "checkpoint '%s' was made for another %s: %s",
+                           parent_folder(path_).c_str(),
+                           is_model ? "model" : "program", what.c_str());
   }
 
   // Returns an error, or records the mismatch and returns null if it is

@@ -137,8 +137,8 @@ mpc_status_t damaged_state_file(const std::string& path,
 
 mpc_status_t incompatible(const std::string& path, const std::string& what) {
   return mpc_status_make(MPC_INCOMPATIBLE,
-                         "'%s' belongs to another program: %s", path.c_str(),
-                         what.c_str());
+                         "checkpoint '%s' was made for another program: %s",
+                         parent_folder(path).c_str(), what.c_str());
 }
 
 // The number of bytes of a type written by type_text; false if it is not a
@@ -271,7 +271,7 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
       bool is_pending = pending_of(program, tensor) != nullptr;
       if (is_pending) missing->push_back(&tensor);
       if (is_pending || is_loss_scaling(tensor)) continue;
-      MPC_RETURN_IF_ERROR(mismatch("it lacks '" + tensor.name + "'"));
+      MPC_RETURN_IF_ERROR(mismatch("it has no '" + tensor.name + "'"));
       continue;
     }
     std::string wanted = type_text(tensor.dtype, tensor.shape, tensor.rank);
@@ -290,7 +290,7 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
         index >= 0 && stored_in(program.tensors[static_cast<size_t>(index)]) ==
                           StoredIn::kState;
     if (!known && !is_loss_scaling(name))
-      MPC_RETURN_IF_ERROR(mismatch("the program has no '" + name + "'"));
+      MPC_RETURN_IF_ERROR(mismatch("the program does not use '" + name + "'"));
   }
   return nullptr;
 }

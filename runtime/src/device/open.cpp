@@ -1,5 +1,6 @@
 // Opens devices by name.
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -67,9 +68,11 @@ mpc_status_t open_best(const mpc_program_t& program,
       continue;
     mpc_status_t status = open_kind(kind, 0, program, options, out);
     if (!status || !host) return status;
-    if (note.empty())
-      note = "not on " + std::string(kind.row->title) + ": " +
-             mpc_status_message(status);
+    if (note.empty()) {
+      note = mpc_status_message(status);
+      // The CPU is an alternative already.
+      note.erase(std::min(note.find("; install "), note.size()));
+    }
     mpc_status_free(status);
   }
   out->note = std::move(note);

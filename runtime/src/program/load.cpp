@@ -19,11 +19,12 @@ constexpr size_t kSealSize = 16;
 // Checks the seal, whose checksum covers every bit of the file.
 mpc_status_t check_seal(const uint8_t* file, size_t size) {
   if (size < 8 + kSealSize || !schema::ProgramBufferHasIdentifier(file))
-    return mpc_status_make(MPC_DAMAGED, "is not an mpc package");
+    return mpc_status_make(MPC_DAMAGED, "not an mpc package");
   const uint8_t* seal = file + size - kSealSize;
   if (std::memcmp(seal, kSealMark, 8) != 0)
     return mpc_status_make(
-        MPC_DAMAGED, "the package is truncated or damaged: no seal at its end");
+        MPC_DAMAGED,
+        "the package is truncated or damaged; compile the model again");
   uint64_t expected;
   std::memcpy(&expected, seal + 8, 8);
   if (checksum(file, size - kSealSize) != expected)

@@ -193,9 +193,14 @@ mpc_status_t find_non_finite_state(const mpc_session_t& session,
     MPC_RETURN_IF_ERROR(
         find_non_finite_in(session, state, &bytes, &non_finite));
     if (!non_finite.found) continue;
-    *out_text = "state '" + state.name + "' is not finite (" +
-                non_finite.kind() + " at position " +
-                std::to_string(non_finite.position) + ")";
+    const bool is_untrained = state.kind == schema::StateKind::Parameter &&
+                              session.progress.steps == 0;
+    const std::string place = non_finite.kind() + std::string(" at position ") +
+                              std::to_string(non_finite.position);
+    *out_text = is_untrained ? "parameter '" + state.name +
+                                   "' of the model already contains " + place
+                             : "state '" + state.name + "' is not finite (" +
+                                   place + ")";
     break;
   }
   return nullptr;
@@ -293,9 +298,21 @@ mpc_status_t find_observed(mpc_session_t* session, const StepInputs& inputs,
   return placed ? find_origin(session, of_update, out_text) : nullptr;
 }
 
+// "'fc1'"; "'fc1' or 2 other ops of its kernel" for "fc1 and 2 more".
 std::string name_of(const schema::Instruction& instruction) {
-  return instruction.name() ? "'" + instruction.name()->str() + "'"
-                            : "an instruction without a name";
+  if (!instruction.name()) return "an instruction without a name";
+  const std::string name = instruction.name()->str();
+  const std::string before = " and ", after = " more";
+  const size_t at = name.rfind(before);
+  if (at == std::string::npos || name.size() < after.size() ||
+      name.compare(name.size() - after.size(), std::string::npos, after) != 0)
+    return "'" + name + "'";
+  const size_t begin = at + before.size(), end = name.size() - after.size();
+  if (end <= begin || name.find_first_not_of("0123456789", begin) != end)
+    return "'" + name + "'";
+  const std::string count = name.substr(begin, end - begin);
+  return "'" + name.substr(0, at) + "' or " + count +
+         (count == "1" ? " other op" : " other ops") + " of its kernel";
 }
 
 mpc_status_t describe(const mpc_session_t& session,

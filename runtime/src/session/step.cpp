@@ -301,9 +301,10 @@ mpc_status_t explain(mpc_session_t* session, const StepOutcome& outcome,
              " times in a row at the smallest loss scale";
       break;
   }
-  return mpc_status_make(MPC_NUMERIC,
-                         "%s; %s; lower the learning rate or check the data",
-                         what.c_str(), where.c_str());
+  const bool is_model_broken = where.rfind("parameter '", 0) == 0;
+  return mpc_status_make(
+      MPC_NUMERIC, "%s; %s%s", what.c_str(), where.c_str(),
+      is_model_broken ? "" : "; lower the learning rate or check the data");
 }
 
 // Finishes steps until at most `keep` are in flight. If one has a fault,

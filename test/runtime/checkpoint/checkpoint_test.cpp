@@ -179,24 +179,24 @@ TEST(Checkpoint, RefusesOtherPrograms) {
     const char* message;
     PackageOptions options;
   };
-  Other renamed{"it lacks 'v'", {}};
+  Other renamed{"it has no 'v'", {}};
   renamed.options.parameter = "v";
   Other reshaped{"'b' is f32[2], the program's is f32[1]", {}};
   reshaped.options.edit = [](program::ProgramT& p) {
     p.states[0]->slots[1]->shape = {1};
   };
-  Other larger{"it lacks 'c'", {}};
+  Other larger{"it has no 'c'", {}};
   larger.options.edit = [](program::ProgramT& p) {
     auto slot = std::make_unique<program::SlotT>();
     slot->name = "c";
     slot->offset = 32;
     p.states[0]->slots.push_back(std::move(slot));
   };
-  Other smaller{"the program has no 'w'", {}};
+  Other smaller{"the program does not use 'w'", {}};
   smaller.options.edit = [](program::ProgramT& p) {
     p.states[0]->slots.erase(p.states[0]->slots.begin());
   };
-  Other accumulating{"it lacks 'gradients/b'", {}};
+  Other accumulating{"it has no 'gradients/b'", {}};
   accumulating.options.accumulate = 2;
   for (const Other* other :
        {&renamed, &reshaped, &larger, &smaller, &accumulating}) {

@@ -14,15 +14,14 @@ TEST(CudaFaults, ReportsWhatIsMissing) {
   Outcome outcome = try_on(program);
   EXPECT_EQ(outcome.code, MPC_UNAVAILABLE);
   EXPECT_EQ(outcome.message,
-            "there is no CUDA on this machine: cannot load libcuda.so.1: not "
-            "there; install NVIDIA's driver or use the device 'cpu'");
+            "no CUDA driver found (cannot load libcuda.so.1: not there); "
+            "install NVIDIA's driver, or use the device 'cpu'");
   CudaSessionOptions options;
   options.device = "auto";
   SessionPtr session = create_on(program, options);
   EXPECT_STREQ(mpc_session_device(session.get()),
-               "cpu (not on CUDA: there is no CUDA on this machine: cannot "
-               "load libcuda.so.1: not there; install NVIDIA's driver or use "
-               "the device 'cpu')");
+               "cpu (no CUDA driver found (cannot load libcuda.so.1: not "
+               "there))");
   cuda::replace_driver(nullptr);
 
   FakeDriverOptions fake_options;
@@ -188,7 +187,7 @@ TEST(CudaFaults, RefusesBf16OnOldDevices) {
   options.device = "auto";
   SessionPtr session = create_on(program, options);
   EXPECT_EQ(std::string(mpc_session_device(session.get())),
-            "cpu (not on CUDA: " + outcome.message + ")");
+            "cpu (" + outcome.message + ")");
   package.precision = "fp16";
   EXPECT_EQ(try_on(load(make_package(package))).code, MPC_OK);
 }

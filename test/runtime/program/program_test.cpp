@@ -288,8 +288,7 @@ TEST(Program, NamesTheFile) {
   outcome =
       take(mpc_program_load_file((folder / "short.mpc").c_str(), &program));
   EXPECT_EQ(outcome.code, MPC_DAMAGED);
-  EXPECT_EQ(outcome.message,
-            (folder / "short.mpc") + ": is not an mpc package");
+  EXPECT_EQ(outcome.message, (folder / "short.mpc") + ": not an mpc package");
   outcome = take(mpc_program_load_file(folder.path().c_str(), &program));
   EXPECT_EQ(outcome.code, MPC_IO);
   EXPECT_EQ(program, nullptr);

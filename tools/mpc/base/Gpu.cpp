@@ -184,7 +184,7 @@ static const char *const kInstallDriver =
 /// How to install a library that is also available as a Python package.
 static std::string installWheel(const char *package) {
   return std::string("install CUDA's toolkit, or 'pip install ") + package +
-         "' and put the package's folder (site-packages/nvidia/*/lib) into "
+         "' and add the package's folder (site-packages/nvidia/*/lib) to "
          "LD_LIBRARY_PATH";
 }
 
@@ -245,7 +245,7 @@ static Json listNotes(const GpuLibraries &libraries, const Json &tools,
     notes.push_back(
         driver + "older than the nvcc " +
         cuda_version_text(libraries.imagesVersion) +
-        " that compiled mpc's own kernels: it compiles their PTX when a "
+        " that compiled the mpc kernels: it compiles their PTX when a "
         "session starts");
   if (!tools.is_object() || !tools.contains("ptxas") ||
       tools["ptxas"].is_null())
@@ -393,10 +393,10 @@ void mpc::tool::printGpus(const Json &gpus, const Json &tools) {
   for (const auto &[name, tool] : tools.items())
     line(name, describeFound(tool));
   const Json &kernels = gpus["kernels"];
-  line("own kernels", kernels["version"].is_null()
+  line("mpc kernels", kernels["version"].is_null()
                           ? describeFound(kernels)
-                          : "of nvcc " + text(kernels["version"]) +
-                                ", loaded as " + text(kernels["loaded_as"]));
+                          : "compiled with nvcc " + text(kernels["version"]) +
+                                " (" + text(kernels["loaded_as"]) + ")");
   for (const Json &note : gpus["notes"])
     line("note", text(note));
   for (const Json &missing : gpus["missing"])

@@ -48,10 +48,15 @@ static void protect(const std::string &path, const fs::path &place,
     throw Failure(Usage, "cannot write '" + path + "': " + what +
                              "; choose another output path");
   };
-  for (const InputFile &input : inputs)
-    if (isSameExistingFile(place, input.path))
-      refuse("it is " + input.what + " '" + input.path +
-             "', which would be overwritten");
+  for (const InputFile &input : inputs) {
+    if (!isSameExistingFile(place, input.path))
+      continue;
+    bool isNamed = input.path == path;
+    std::string what = input.what;
+    if (isNamed && what.back() == ',')
+      what.pop_back();
+    refuse("it is " + what + (isNamed ? "" : " '" + input.path + "'"));
+  }
   std::string folder = place.parent_path().string();
   if (folder.empty())
     folder = ".";
@@ -94,6 +99,19 @@ bool mpc::tool::isSameFile(const std::string &a, const std::string &b) {
   return !error && one == fs::weakly_canonical(b, error) && !error;
 }
 
+std::string mpc::tool::describeUnreadable(const std::string &path) {
+  std::string cause;
+  std::error_code error;
+  fs::file_status status = fs::status(path, error);
+  if (!fs::exists(status))
+    cause = ": no such file";
+  else if (fs::is_directory(status))
+    cause = ": it is a folder";
+  else if (access(path.c_str(), R_OK) != 0)
+    cause = std::string(": ") + std::strerror(errno);
+  return "cannot read '" + path + "'" + cause;
+}
+
 void mpc::tool::createFolders(const std::string &path) {
   auto refuse = [&path](int cause) {
     throw Failure(InputOutput,
@@ -111,7 +129,7 @@ void mpc::tool::createFolders(const std::string &path) {
   }
   if (missing.empty() && stat(path.c_str(), &info) == 0 &&
       !S_ISDIR(info.st_mode))
-    refuse(ENOTDIR);
+    throw Failure(InputOutput, "'" + path + "' is a file, not a folder");
   for (; !missing.empty(); missing.pop_back()) {
     const std::string &folder = missing.back();
     // Another run may have created it in the meantime.

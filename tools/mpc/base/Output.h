@@ -31,6 +31,9 @@ bool isSameFile(const std::string &a, const std::string &b);
 /// survives a power loss only if its folder does.
 void createFolders(const std::string &path);
 
+/// "cannot read 'x.toml': no such file".
+std::string describeUnreadable(const std::string &path);
+
 /// Writes a file to its place (resolveOutputPath) atomically, and syncs it so
 /// that it survives a power loss.
 void writeFile(const std::string &place, const std::string &content);

@@ -47,12 +47,13 @@ std::string_view Package::report(std::string_view device) const {
   return first ? contentOf(*first) : "";
 }
 
-void mpc::tool::refusePackage(const std::string &path) {
+void mpc::tool::refusePackage(const std::string &path,
+                              const std::string &command) {
   if (isPackage(path))
     throw Failure(Usage,
-                  "'" + path +
-                      "' is already a compiled package; train it: mpc train " +
-                      path);
+                  "'" + path + "' is already a compiled package; " +
+                      (command.empty() ? "train it: mpc train " + path
+                                       : command + " takes the ONNX model"));
 }
 
 bool mpc::tool::isPackage(const std::string &path) {

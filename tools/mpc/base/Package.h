@@ -46,7 +46,8 @@ private:
 bool isPackage(const std::string &path);
 
 /// Throws a Failure if `path` is a package; for commands that expect a model.
-void refusePackage(const std::string &path);
+/// `command` is the command that was run; if empty, advises to train.
+void refusePackage(const std::string &path, const std::string &command = "");
 
 } // namespace mpc::tool
 

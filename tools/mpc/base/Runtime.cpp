@@ -253,6 +253,15 @@ void SessionSettings::addTo(CLI::App &command) {
       "Bit-identical results for any number of threads and in every GPU run");
 }
 
+/// "cpu: no CUDA driver found" for "cpu (no CUDA driver found)".
+static std::string withoutParentheses(const std::string &device) {
+  const std::string host = std::string(kernels::kDevices[0].name) + " (";
+  if (device.rfind(host, 0) != 0 || device.back() != ')')
+    return device;
+  return std::string(kernels::kDevices[0].name) + ": " +
+         device.substr(host.size(), device.size() - host.size() - 1);
+}
+
 Session::Session(const Program &program, const SessionSettings &settings)
     : program(program) {
   mpc_session_options_t options = {};
@@ -268,7 +277,7 @@ Session::Session(const Program &program, const SessionSettings &settings)
   handle.reset(session);
   std::string device = mpc_session_device(session);
   if (device != kernels::kDevices[0].name)
-    note("running on " + device);
+    note("running on " + withoutParentheses(device));
 }
 
 bool mpc::tool::isCheckpoint(const std::string &path) {

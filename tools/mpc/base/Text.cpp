@@ -43,6 +43,10 @@ std::string mpc::tool::formatBytes(uint64_t bytes) {
   return mpc::ByteText(bytes).c_str();
 }
 
+double mpc::tool::unsignedNan(double value) {
+  return std::isnan(value) ? std::fabs(value) : value;
+}
+
 /// Whether a time is NaN, negative, or longer than any training.
 static bool isInvalidTime(double seconds) {
   return !(seconds >= 0) || seconds > 1e9;

@@ -26,6 +26,9 @@ std::string formatCount(uint64_t count, const char *noun);
 /// "512 B", "19.7 kB", "1.5 GB", in powers of 1000 as in reports.
 std::string formatBytes(uint64_t bytes);
 
+/// The value, without the sign of a nan, which printf would print.
+double unsignedNan(double value);
+
 /// "63 us", "4.2 ms", "0.42 s", "12 s", "3:07", "2:03:07".
 std::string formatDuration(double seconds);
 

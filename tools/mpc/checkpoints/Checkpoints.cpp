@@ -32,7 +32,9 @@ std::vector<std::string> mpc::tool::listCheckpoints(const std::string &folder) {
   fs::directory_iterator entries(folder, error);
   if (error)
     throw Failure(InputOutput,
-                  "cannot read '" + folder + "': " + error.message());
+                  error == std::errc::not_a_directory
+                      ? "'" + folder + "' is a file, not a folder"
+                      : "cannot read '" + folder + "': " + error.message());
   for (const fs::directory_entry &entry : entries)
     if (auto step = stepOf(entry.path().filename().string()))
       found.emplace_back(*step, entry.path().string());

@@ -13,12 +13,17 @@ namespace mpc::tool {
 /// session, which checkpoints contain.
 void rememberOptions(Session &session, const Program &program);
 
+/// An option whose value has changed, with both values in quotes.
+struct OptionChange {
+  std::string name, before, now;
+};
+
 /// How a program differs from the one that wrote the session's checkpoint.
 struct OptionChanges {
   bool known = true; ///< False for old checkpoints, which lack the options.
-  /// "lr 0.01 instead of 0.001". Training may continue with `compatible`
-  /// changes; with `incompatible` ones it would be a different training.
-  std::vector<std::string> compatible, incompatible;
+  /// Training may continue with `compatible` changes; with `incompatible` ones
+  /// it would be a different training.
+  std::vector<OptionChange> compatible, incompatible;
   bool rate = false;       ///< The learning rate has changed.
   bool totalSteps = false; ///< The length of its schedule has changed.
   bool states = false;     ///< An option that adds states has changed.

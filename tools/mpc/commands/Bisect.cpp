@@ -86,8 +86,8 @@ public:
       return {};
     if (double none = distance(ops); none > options.tolerance)
       throw Failure(Numeric,
-                    format("with all %zu ops in f32 the %s is still %.3g away "
-                           "from that of --precision=fp32, more than "
+                    format("with all %zu ops in f32 the %s still deviates by "
+                           "%.3g from --precision=fp32, more than "
                            "--tolerance=%g",
                            ops.size(), options.metric.c_str(), none,
                            options.tolerance));
@@ -137,11 +137,11 @@ private:
       worst = std::isfinite(apart) ? std::max(worst, apart) : INFINITY;
     }
     ++count;
-    std::fprintf(stderr, "mpc: run %u: %s in f32: %s %s\n", count,
-                 formatCount(kept.size(), "op").c_str(),
-                 this->options.metric.c_str(),
-                 std::isfinite(worst) ? format("%.3g away", worst).c_str()
-                                      : "not finite");
+    std::fprintf(
+        stderr, "mpc: run %u: %s in f32: %s %s\n", count,
+        formatCount(kept.size(), "op").c_str(), this->options.metric.c_str(),
+        std::isfinite(worst) ? format("deviates by %.3g", worst).c_str()
+                             : "is not finite");
     return worst;
   }
 
@@ -204,18 +204,18 @@ private:
 
 } // namespace
 
-/// "2 ops of 30 must stay f32: 'fc1' and 'fc2'".
+/// "2 of 30 ops must stay in f32: 'fc1' and 'fc2'".
 static std::string describe(const BisectCommand &options, const Names &kept,
                             size_t rounded) {
   if (kept.empty())
-    return format("no op has to stay f32 for the %s to be within %g",
+    return format("no op has to stay in f32 for the %s to be within %g",
                   options.metric.c_str(), options.tolerance);
   std::vector<std::string> quoted;
   for (const std::string &name : kept)
     quoted.push_back("'" + name + "'");
-  return format("%s of %zu must stay f32: %s",
-                formatCount(kept.size(), "op").c_str(), rounded,
-                joinWords(quoted).c_str());
+  return format("%s of %s must stay in f32: %s",
+                formatCount(kept.size()).c_str(),
+                formatCount(rounded, "op").c_str(), joinWords(quoted).c_str());
 }
 
 static int runBisect(const BisectCommand &options) {
@@ -223,7 +223,7 @@ static int runBisect(const BisectCommand &options) {
   if (!options.output.empty())
     place = resolveOutputPath(options.output, {{"the model", options.model},
                                                {"the data", options.data}});
-  refusePackage(options.model);
+  refusePackage(options.model, "mpc debug bisect");
   Bisection bisection(options);
   Names kept = bisection.run();
   PrecisionPolicy policy = options.arguments.policy();
@@ -258,11 +258,14 @@ Action mpc::tool::addDebug(CLI::App &app) {
       app.add_subcommand("debug", "Diagnose the effect of 16-bit precision");
   debug->require_subcommand(1);
   CLI::App *bisect = debug->add_subcommand(
-      "bisect", "Find a minimal set of ops that must stay f32");
+      "bisect", "Find a minimal set of ops that must stay in f32");
   bisect->add_option("model", options->model, "ONNX file")
       ->option_text("MODEL.onnx")
       ->required();
-  bisect->add_option("--data", options->data, "Arrays named like the inputs")
+  bisect
+      ->add_option("--data", options->data,
+                   ".npz file with an array for each model input, and labels "
+                   "or targets")
       ->option_text("FILE.npz")
       ->required();
   bisect

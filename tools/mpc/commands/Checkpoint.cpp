@@ -142,8 +142,8 @@ Action mpc::tool::addCheckpoint(CLI::App &app) {
           "A checkpoint, or a folder of checkpoints");
   verifyCommand->add_flag("--allow-non-finite", options->allowNonFinite,
                           "Accept weights that are nan or infinite");
-  CLI::App *pruneCommand =
-      add("prune", "Remove all but the newest", "Folder of checkpoints");
+  CLI::App *pruneCommand = add("prune", "Remove all but the newest checkpoints",
+                               "Folder of checkpoints");
   pruneCommand
       ->add_option("--keep", options->keep,
                    "Number of checkpoints to keep (default: 3)")

@@ -62,7 +62,7 @@ static std::string findPage(const CompareCommand &options) {
 }
 
 static int runCompare(CompareCommand &options) {
-  refusePackage(options.model);
+  refusePackage(options.model, "mpc compare");
   mpc::CompileOptions asked = options.arguments.toOptions(options.model);
   if (mpc::precisionOf(asked.precision).wide == mpc::Format::F64)
     throw Failure(Usage, "only fp32, bf16 and fp16 can be compared; "
@@ -72,6 +72,11 @@ static int runCompare(CompareCommand &options) {
         Usage,
         "steps are compared from the same states, which --master-weights=" +
             asked.masterWeights + " rounds; leave it out");
+  if (asked.precision == options.against && asked.policy.empty() &&
+      asked.opPrecision.empty() && asked.keepFp32.empty() &&
+      asked.forceLow.empty())
+    throw Failure(Usage, "--precision and --against are both " +
+                             options.against + "; choose two precisions");
   std::string page = findPage(options);
   options.settings.data = options.data;
   Comparison comparison(asked, referenceOf(asked, options.against),
@@ -132,7 +137,10 @@ Action mpc::tool::addCompare(CLI::App &app) {
           "ONNX file; takes the options of mpc compile, such as --precision")
       ->option_text("MODEL.onnx")
       ->required();
-  compare->add_option("--data", options->data, "Arrays named like the inputs")
+  compare
+      ->add_option("--data", options->data,
+                   ".npz file with an array for each model input, and labels "
+                   "or targets")
       ->option_text("FILE.npz")
       ->required();
   compare
@@ -156,7 +164,8 @@ Action mpc::tool::addCompare(CLI::App &app) {
       ->add_option(
           "--html", options->html,
           "Write an HTML page with loss curves and the error of each op")
-      ->option_text("OUT.html");
+      ->option_text("OUT.html")
+      ->check(NotEmpty());
   compare
       ->add_option("--seed", options->settings.seed,
                    "Seed for shuffling and dropout (default: 0)")

@@ -63,7 +63,7 @@ static void print(const CompileCommand &options,
   printResult(
       "%s: %s, %s, %s, %scompiled in %s\n", compiled.output.c_str(),
       formatBytes(result.packageBytes).c_str(), compiled.precision.c_str(),
-      result.predictsOnly ? "prediction alone" : result.optimizer.c_str(),
+      result.predictsOnly ? "prediction only" : result.optimizer.c_str(),
       parameters.c_str(), formatDuration(seconds).c_str());
 }
 
@@ -107,6 +107,15 @@ static std::string findOutput(const std::string &output,
 /// Returns the loss if it was chosen here.
 static std::optional<DataLoss> takeData(const std::string &path,
                                         mpc::CompileOptions &compile) {
+  auto refuseEmpty = [&](const mpc::npz::Reader &data) {
+    for (const char *name : {"labels", "targets"}) {
+      if (!data.has(name))
+        continue;
+      mpc::npz::Array header = data.header(name);
+      if (!header.shape.empty() && header.shape[0] == 0)
+        throw Failure(Usage, path + ": array '" + name + "' has no samples");
+    }
+  };
   // Whether the model contains a loss, and which outputs it has, must be known
   // first.
   mpc::Examination found = mpc::examineModel(compile);
@@ -122,25 +131,25 @@ static std::optional<DataLoss> takeData(const std::string &path,
     outputs.push_back({output.name, output.shape});
   std::optional<DataLoss> loss;
   try {
-    loss = findLossFor(mpc::npz::Reader(path), outputs);
+    mpc::npz::Reader data(path);
+    refuseEmpty(data);
+    loss = findLossFor(data, outputs);
+    if (!loss && isOpen)
+      note("cannot choose a loss from " + path + ": " +
+           explainNoLoss(data, outputs));
   } catch (const mpc::npz::FileError &error) {
     throw Failure(InputOutput, error.what());
   } catch (const mpc::npz::MemoryError &error) {
     throw Failure(Limit, error.what());
   }
-  if (!loss) {
-    if (isOpen)
-      note(path + " does not determine the loss: no array 'labels' or "
-                  "'targets' fits exactly one output");
+  if (!loss)
     return std::nullopt;
-  }
   if (isOpen) {
     compile.loss = loss->kind;
     if (outputs.size() > 1)
       compile.loss += ":" + loss->output;
     if (compile.labelAxis == 0)
       compile.labelAxis = loss->labelAxis;
-    note("loss: " + loss->options() + ", because in " + path + " " + loss->why);
   }
   constexpr uint64_t defaultBatch = 32;
   if (!compile.batch && loss->samples > 0 && loss->samples < defaultBatch) {
@@ -149,6 +158,31 @@ static std::optional<DataLoss> takeData(const std::string &path,
          " has no more samples; use --batch to change it");
   }
   return isOpen ? loss : std::nullopt;
+}
+
+/// Says in the note on the loss, "loss: mse of output 'y' (as asked)", that it
+/// was chosen from the data.
+static void explainLoss(const DataLoss &loss, const std::string &path,
+                        mpc::CompileResult &result) {
+  const std::string asked = "as asked", axis = ", " + asked;
+  for (std::string &text : result.notes) {
+    size_t at = text.find("(" + asked);
+    if (text.rfind("loss: ", 0) != 0 || at == std::string::npos)
+      continue;
+    if (loss.labelAxis != 0)
+      if (size_t also = text.find(axis, at); also != std::string::npos)
+        text.erase(also, axis.size());
+    text.replace(at + 1, asked.size(), "chosen from " + path + ": " + loss.why);
+    const std::string change = "; use option 'label-axis' to change it";
+    if (size_t also = text.find(change); also != std::string::npos)
+      text.replace(also, change.size(),
+                   "; use --loss and --label-axis to change it");
+    else
+      text.insert(text.size() - 1, "; use --loss to change it");
+    return;
+  }
+  // The compilation failed before that note.
+  note("loss: " + loss.options() + ", because in " + path + " " + loss.why);
 }
 
 /// Checks that all of the data, including its values, can be used for training.
@@ -164,10 +198,9 @@ static void checkData(const std::string &path, const std::string &package,
   } catch (const Failure &failure) {
     if (failure.exitCode == Damaged)
       return;
-    const std::string message = failure.what();
     if (failure.exitCode != Usage || !loss)
       throw;
-    throw Failure(Usage, message + loss->remedy(message));
+    throw Failure(Usage, withAdvice(failure.what(), loss->remedy()));
   }
 }
 
@@ -208,6 +241,8 @@ static int runCompile(const CompileCommand &options) {
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
+  if (loss)
+    explainLoss(*loss, options.data, result);
   printMessages(result);
   if (!options.data.empty() && !failed(result.failure) && !output.empty())
     checkData(options.data, compile.output, loss);
@@ -248,9 +283,10 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->check(Choice(mpc::stageNames()))
       ->group("Output");
   compile
-      ->add_flag("--print-policy", options->printPolicy,
-                 "Print the precision rules, or write them to OUT.toml, "
-                 "without compiling")
+      ->add_flag(
+          "--print-policy", options->printPolicy,
+          "Print the precision rules, or write them to the file given by "
+          "-o, without compiling")
       ->group("More precision options");
   compile->add_flag("--json", options->json, "Print one JSON object")
       ->group("Output");

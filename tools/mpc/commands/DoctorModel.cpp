@@ -86,9 +86,10 @@ static void line(const char *name, const std::string &value) {
   printResult("%-14s %s\n", name, value.c_str());
 }
 
-static std::string text(const Examination::Tensors &tensors) {
+static std::string text(const Examination::Tensors &tensors,
+                        const char *noun = "number") {
   return formatCount(tensors.count, "tensor") + ", " +
-         formatCount(tensors.elements, "number") + ", " +
+         formatCount(tensors.elements, noun) + ", " +
          formatBytes(tensors.elements * sizeof(float));
 }
 
@@ -127,7 +128,7 @@ static void print(const std::string &model, const Examination &found) {
                       format(", opset %lld", (long long)survey.opset));
   line("nodes", countNodes(survey));
   if (found.trained.count > 0)
-    line("trained", text(found.trained));
+    line("trained", text(found.trained, "parameter"));
   if (found.statistics.count > 0)
     line("statistics", text(found.statistics));
   if (found.kept.count > 0)
@@ -148,9 +149,7 @@ static void print(const std::string &model, const Examination &found) {
       line("note", note);
   for (const std::string &remark : survey.remarks)
     line("note", remark);
-  line("trains", trains(found)        ? "yes"
-                 : found.predictsOnly ? "no, it only predicts"
-                                      : "no");
+  line("trains", trains(found) ? "yes" : "no");
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,7 +157,7 @@ static void print(const std::string &model, const Examination &found) {
 //===----------------------------------------------------------------------===//
 
 static int runDoctorModel(const DoctorModelCommand &options, bool json) {
-  refusePackage(options.model);
+  refusePackage(options.model, "mpc doctor");
   Examination found =
       mpc::examineModel(options.arguments.toOptions(options.model));
   if (!found.survey.isRead) {

@@ -47,7 +47,9 @@ Action mpc::tool::addEval(CLI::App &app) {
   eval->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
-  eval->add_option("--data", options->data, "Arrays named like the inputs")
+  eval->add_option("--data", options->data,
+                   ".npz file with an array for each model input, and labels "
+                   "or targets")
       ->option_text("FILE.npz")
       ->required();
   eval->add_option("--checkpoint", options->checkpoint,

@@ -288,7 +288,16 @@ static int runExport(const ExportCommand &options) {
     training = describe(program, session, package, options.weights, moments);
     how.training = &training;
   }
-  check(mpc::exportTrained(model, states, place, how));
+  try {
+    check(mpc::exportTrained(model, states, place, how));
+  } catch (const Failure &failure) {
+    // The model may be another one than the package was compiled from.
+    if (options.model.empty() || failure.exitCode != InvalidModel)
+      throw;
+    throw Failure(Usage, "'" + model + "' does not fit '" + options.package +
+                             "': " + failure.what() +
+                             "; give the model that it was compiled from");
+  }
 
   if (options.json) {
     nlohmann::ordered_json json;

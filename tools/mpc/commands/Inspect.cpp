@@ -342,8 +342,10 @@ static void printPackage(const Json &json) {
 
   printResult("\noptions\n");
   for (const auto &[name, value] : json["options"].items())
-    printResult("  %-24s %s\n", printable(name).c_str(),
-                printable(joinLines(value.get<std::string>())).c_str());
+    // "auto" means that the option was not given; it does not accept that.
+    if (name != "batchnorm" || value != "auto")
+      printResult("  %-24s %s\n", printable(name).c_str(),
+                  printable(joinLines(value.get<std::string>())).c_str());
 
   printResult("\nmemory of a session\n");
   printResult("  states                   %s\n",

@@ -112,7 +112,9 @@ Action mpc::tool::addPredict(CLI::App &app) {
   predict->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
-  predict->add_option("--data", options->data, "Arrays named like the inputs")
+  predict
+      ->add_option("--data", options->data,
+                   ".npz file with an array for each model input")
       ->option_text("FILE.npz")
       ->required();
   predict

@@ -218,7 +218,7 @@ static int runProfile(const ProfileCommand &options) {
                       "model with --precision=fp32 --observe=profile");
   Dataset data(options.data, program.inputs(entry));
   if (data.numSamples() < data.batchSize())
-    throw Failure(Usage, data.path + ": has " +
+    throw Failure(Usage, data.path + " has " +
                              formatCount(data.numSamples(), "sample") +
                              ", fewer than one batch of " +
                              std::to_string(data.batchSize()));
@@ -234,11 +234,22 @@ static int runProfile(const ProfileCommand &options) {
   Sampler sampler(data.numSamples(), data.batchSize(), options.seed, true);
   Profile profile(program);
   for (uint64_t step = 0; step < options.steps; ++step) {
-    const std::vector<mpc_tensor_t> &inputs = data.gather(sampler.next());
+    const std::vector<uint64_t> samples = sampler.next();
+    const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
     profile.observe(session, inputs);
-    check(
-        mpc_session_step(session.get(), inputs.data(), inputs.size(), nullptr),
-        format("step %llu", static_cast<unsigned long long>(step + 1)));
+    try {
+      check(mpc_session_step(session.get(), inputs.data(), inputs.size(),
+                             nullptr),
+            format("step %llu", static_cast<unsigned long long>(step + 1)));
+    } catch (const Failure &failure) {
+      std::string place = data.explainNonFinite(samples);
+      if (failure.exitCode != Numeric || place.empty())
+        throw;
+      std::string cause = failure.what();
+      cause.erase(
+          std::min(cause.rfind("; lower the learning rate"), cause.size()));
+      throw Failure(Numeric, cause + "; " + place);
+    }
   }
   writeFile(place, profile.toJson().dump(1) + "\n");
   printResult("%s: %s over %s\n", options.output.c_str(),
@@ -256,7 +267,10 @@ Action mpc::tool::addProfile(CLI::App &app) {
                    "Model compiled with --observe=profile (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
-  profile->add_option("--data", options->data, "Arrays named like the inputs")
+  profile
+      ->add_option("--data", options->data,
+                   ".npz file with an array for each model input, and labels "
+                   "or targets")
       ->option_text("FILE.npz")
       ->required();
   profile->add_option("--output,-o", options->output, "JSON file to write")

@@ -146,7 +146,7 @@ static void refuseProfile(const std::string &path) {
   llvm::Expected<mpc::Profile> profile = mpc::Profile::read(path);
   if (profile)
     throw Failure(Usage, path +
-                             ": is a profile, which 'mpc report MODEL "
+                             " is a profile, which 'mpc report MODEL "
                              "--html=OUT.html --profile=" +
                              path + "' shows");
   llvm::consumeError(profile.takeError());
@@ -215,7 +215,7 @@ static int compare(const ReportCommand &options) {
 /// The place of an output file.
 static std::string findPlaceOf(const std::string &output,
                                const ReportCommand &options) {
-  std::vector<InputFile> inputs = {{"what is reported on,", options.path}};
+  std::vector<InputFile> inputs = {{"the input", options.path}};
   if (!options.arguments.profile().empty())
     inputs.push_back({"the profile", options.arguments.profile()});
   if (isModelFile(options.path))
@@ -254,6 +254,10 @@ static std::string makePage(const mpc::report::Report &report,
 static std::optional<mpc::Profile> readProfile(const std::string &path) {
   if (path.empty())
     return std::nullopt;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored) ||
+      std::filesystem::is_directory(path, ignored))
+    throw Failure(InputOutput, describeUnreadable(path));
   llvm::Expected<mpc::Profile> profile = mpc::Profile::read(path);
   if (!profile)
     throw Failure(Usage, "--profile: " + llvm::toString(profile.takeError()));
@@ -308,7 +312,7 @@ static void checkUsage(const ReportCommand &options) {
                              "' is already compiled");
   bool decides = isCompiled && options.arguments.policy().precision == "auto";
   if (!options.arguments.profile().empty() && options.html.empty() && !decides)
-    throw Failure(Usage, "--profile is shown by --html=OUT.html");
+    throw Failure(Usage, "--profile requires --html=OUT.html");
   if (options.diff && options.other.empty())
     throw Failure(Usage, "--diff compares two reports: mpc report --diff '" +
                              options.path + "' OTHER");
@@ -373,13 +377,15 @@ static void addViews(CLI::App &report, ReportCommand &options) {
   CLI::Option *html = report
                           .add_option("--html", options.html,
                                       "Write the report as an HTML page")
-                          ->option_text("OUT.html");
+                          ->option_text("OUT.html")
+                          ->check(NotEmpty());
   CLI::Option *annotated =
       report
           .add_option("--annotate", options.annotate,
                       "Write a copy of the model annotated with each node's "
                       "precision, for Netron")
-          ->option_text("OUT.onnx");
+          ->option_text("OUT.onnx")
+          ->check(NotEmpty());
   CLI::Option *json =
       report.add_flag("--json", options.json, "Print the report as JSON");
   for (CLI::Option *file : {html, annotated})

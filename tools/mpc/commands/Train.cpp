@@ -34,18 +34,17 @@ readData(const Program &program, const char *entry, const std::string &path) {
   } catch (const Failure &failure) {
     if (failure.exitCode != Usage)
       throw;
-    const std::string message = failure.what();
-    throw Failure(Usage, message + adviseLoss(program, path, message));
+    throw Failure(Usage, withAdvice(failure.what(), adviseLoss(program, path)));
   }
 }
 
 static int runTrain(const TrainOptions &options) {
   if (options.resume && options.checkpointDir.empty())
-    throw Failure(Usage, "--resume needs --checkpoint-dir");
+    throw Failure(Usage, "--resume requires --checkpoint-dir");
   if (options.checkpointEvery != 0 && options.checkpointDir.empty())
-    throw Failure(Usage, "--checkpoint-every needs --checkpoint-dir");
+    throw Failure(Usage, "--checkpoint-every requires --checkpoint-dir");
   if (options.onNan == OnNan::Rollback && options.checkpointDir.empty())
-    throw Failure(Usage, "--on-nan=rollback needs --checkpoint-dir");
+    throw Failure(Usage, "--on-nan=rollback requires --checkpoint-dir");
 
   if (isCheckpoint(options.checkpointDir))
     throw Failure(Usage,
@@ -78,10 +77,10 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
       ->option_text("DIR")
       ->group("Checkpoints");
   train
-      ->add_option(
-          "--checkpoint-every", options.checkpointEvery,
-          "Steps between checkpoints (default: an epoch, and at least " +
-              std::to_string(kCheckpointPause) + " s)")
+      ->add_option("--checkpoint-every", options.checkpointEvery,
+                   "Steps between checkpoints (default: after each epoch, at "
+                   "most every " +
+                       std::to_string(kCheckpointPause) + " s)")
       ->option_text("N")
       ->check(Whole(1))
       ->group("Checkpoints");
@@ -92,10 +91,11 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
       ->check(Whole(0))
       ->group("Checkpoints");
   train
-      ->add_flag("--resume{yes}", options.resumeMode,
-                 "Continue bit-exactly from the newest valid checkpoint (on a "
-                 "GPU: with --deterministic); changed options of MODEL.mpc are "
-                 "adopted (--resume=force: even another loss or optimizer)")
+      ->add_flag(
+          "--resume{yes}", options.resumeMode,
+          "Continue bit-exactly from the newest valid checkpoint (on a "
+          "GPU: with --deterministic); options changed in MODEL.mpc take "
+          "effect (--resume=force: even another loss or optimizer)")
       ->check(Choice({"yes", "force"}))
       ->group("Checkpoints");
 }
@@ -106,7 +106,10 @@ Action mpc::tool::addTrain(CLI::App &app) {
   train->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
-  train->add_option("--data", options->data, "Arrays named like the inputs")
+  train
+      ->add_option("--data", options->data,
+                   ".npz file with an array for each model input, and labels "
+                   "or targets")
       ->option_text("FILE.npz")
       ->required();
   train
@@ -148,8 +151,8 @@ Action mpc::tool::addTrain(CLI::App &app) {
                   "Keep samples in file order");
   train
       ->add_option("--on-nan", options->onNanText,
-                   "Reaction to steps with inf or nan: abort (default), skip, "
-                   "or rollback to the last checkpoint")
+                   "What to do if a step produces inf or nan: abort (default), "
+                   "skip, or rollback to the last checkpoint")
       ->option_text("HOW")
       ->check(Choice({"abort", "skip", "rollback"}));
   options->session.addTo(*train);
@@ -160,7 +163,9 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->group("Output");
   train->add_flag("--quiet,-q", options->quiet, "Do not print progress")
       ->group("Output");
-  return [options] {
+  return [options, train] {
+    if (train->count("--checkpoint-keep") > 0 && options->checkpointDir.empty())
+      throw Failure(Usage, "--checkpoint-keep requires --checkpoint-dir");
     options->resume = !options->resumeMode.empty();
     options->force = options->resumeMode == "force";
     if (options->onNanText == "skip")

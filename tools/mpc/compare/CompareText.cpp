@@ -114,7 +114,7 @@ std::string CompareResult::nameOf(size_t number) const {
 }
 
 std::string CompareResult::lossText() const {
-  return format("the loss is at most %s off (step %zu)",
+  return format("the loss deviates by up to %s (step %zu)",
                 percent(lossError).c_str(), size_t(lossStep));
 }
 
@@ -132,8 +132,8 @@ std::string CompareResult::verdict() const {
                          "not finite",
                          comparison.steps.size());
   if (lossError > tolerances.loss)
-    return text + format(" diverges from %s: %s, but no tensor of a step by "
-                         "more than %s",
+    return text + format(" diverges from %s: %s, although no tensor deviates "
+                         "by more than %s in one step",
                          against.c_str(), lossText().c_str(),
                          percent(tolerances.tensor).c_str());
   return text +

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/compare/Variants.h"
 #include "tools/mpc/base/CompilerFiles.h"
+#include "tools/mpc/base/Text.h"
 #include "tools/mpc/options/CompileOptions.h"
 
 #include <cstdlib>
@@ -36,7 +37,12 @@ mpc::CompileResult mpc::tool::compileTo(CompileOptions options,
 
 void mpc::tool::checkFillsBatch(const Dataset &data) {
   if (data.numSamples() < data.batchSize())
-    throw Failure(Usage, data.path + ": has fewer samples than a batch");
+    throw Failure(
+        Usage,
+        format("%s has %s, fewer than one batch of %llu; use a smaller --batch",
+               data.path.c_str(),
+               formatCount(data.numSamples(), "sample").c_str(),
+               static_cast<unsigned long long>(data.batchSize())));
 }
 
 Batches mpc::tool::nextBatches(Sampler &sampler, const Program &program) {

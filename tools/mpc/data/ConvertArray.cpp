@@ -203,6 +203,19 @@ bool mpc::tool::isZeroOrOne(const npz::Array &array) {
   return isSo;
 }
 
+bool mpc::tool::areWhole(const npz::Array &array) {
+  bool isSo = false;
+  withType(array.dtype, [&](auto element) {
+    isSo = true;
+    for (size_t at = 0; at < array.data.size(); at += sizeof(element)) {
+      std::memcpy(&element, array.data.data() + at, sizeof(element));
+      double value = static_cast<double>(valueOf(element));
+      isSo &= std::isfinite(value) && value == std::trunc(value);
+    }
+  });
+  return isSo;
+}
+
 bool mpc::tool::isFloat(const npz::Array &array) {
   return isFloatName(array.dtype);
 }

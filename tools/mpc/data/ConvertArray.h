@@ -22,6 +22,9 @@ bool mayConvert(const std::string &from, mpc_dtype_t to);
 /// Whether all elements are 0 or 1.
 bool isZeroOrOne(const npz::Array &array);
 
+/// Whether all elements are whole numbers.
+bool areWhole(const npz::Array &array);
+
 /// Whether the elements are floats.
 bool isFloat(const npz::Array &array);
 

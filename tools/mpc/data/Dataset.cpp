@@ -42,10 +42,36 @@ static std::string suggestOther(const std::vector<std::string> &names,
   std::string other = wanted == "labels" ? "targets" : "labels";
   if (std::find(names.begin(), names.end(), other) == names.end())
     return "";
-  return std::string("; it has '") + other + "', but what the loss of this " +
-         "model compares with " +
-         (wanted == "labels" ? "are classes" : "are numbers") + ": call it '" +
-         wanted + "' if it holds these";
+  const char *taken = wanted == "labels" ? "class labels" : "numbers";
+  return std::string("; it has '") + other + "', but this model's loss takes " +
+         taken + ": rename '" + other + "' to '" + wanted +
+         "' if it contains " + taken;
+}
+
+/// "float32[N,1,8,8]".
+static std::string expectedType(const Binding &input) {
+  std::string text = numpyName(input.dtype);
+  if (text.empty()) // NumPy lacks the type.
+    text = mpc_dtype_name(input.dtype);
+  text += "[";
+  for (size_t i = 0; i < input.shape.size(); ++i)
+    text += (i > 0 ? "," : "") + (static_cast<int64_t>(i) == input.batchDim
+                                      ? std::string("N")
+                                      : std::to_string(input.shape[i]));
+  return text + "]";
+}
+
+/// Throws if the file contains nothing.
+static void requireArrays(const std::vector<std::string> &names,
+                          const std::vector<Binding> &inputs,
+                          const std::string &path) {
+  if (!names.empty() || inputs.empty())
+    return;
+  std::vector<std::string> needed;
+  for (const Binding &input : inputs)
+    needed.push_back("'" + input.name + "' (" + expectedType(input) + ")");
+  throw Failure(Usage, path + " contains no arrays; the model needs " +
+                           joinWords(needed));
 }
 
 /// Throws unless `names` contains the name of the input.
@@ -60,9 +86,8 @@ static void requireName(const std::vector<std::string> &names,
     quoted.push_back("'" + names[i] + "'");
   if (names.size() > mostNamed)
     quoted.push_back(formatCount(names.size() - mostNamed, "other"));
-  std::string message = path + ": has no array '" + input.name +
-                        "', which the model takes as " +
-                        formatType(input.dtype, input.shape);
+  std::string message = path + " has no array '" + input.name +
+                        "', which the model takes as " + expectedType(input);
   if (std::string other = suggestOther(names, input.name); !other.empty())
     message += other;
   else if (std::string nearest = findNearest(input.name, names);
@@ -83,50 +108,48 @@ static bool fits(const std::vector<int64_t> &shape, const Binding &input) {
   return true;
 }
 
-/// "f32[N,1,8,8]".
-static std::string expectedType(const Binding &input) {
-  std::string text = std::string(mpc_dtype_name(input.dtype)) + "[";
-  for (size_t i = 0; i < input.shape.size(); ++i)
-    text += (i > 0 ? "," : "") + (static_cast<int64_t>(i) == input.batchDim
-                                      ? std::string("N")
-                                      : std::to_string(input.shape[i]));
-  return text + "]";
-}
-
 /// How to make an array of this shape fit the input, for common mistakes:
-/// "; .squeeze(-1) makes it so"; otherwise "".
+/// "; fix it with .squeeze(-1)"; otherwise "".
 static std::string findRemedy(const std::vector<int64_t> &shape,
                               const Binding &input) {
   std::vector<int64_t> less = shape, more = shape;
   more.push_back(1);
   if (fits(more, input))
-    return shape.size() == 1 ? "; .reshape(-1, 1) makes it so"
-                             : "; numpy.expand_dims(.., -1) makes it so";
+    return shape.size() == 1 ? "; fix it with .reshape(-1, 1)"
+                             : "; fix it with numpy.expand_dims(.., -1)";
   if (shape.size() < 2)
     return "";
   less.pop_back();
   if (!fits(less, input))
     return "";
   if (shape.back() == 1)
-    return "; .squeeze(-1) makes it so";
+    return "; fix it with .squeeze(-1)";
   // The array has a number for each class, but the input is a class number.
   return input.range && shape.back() == input.range->high
-             ? "; if it is one-hot, .argmax(-1) converts it to class numbers"
+             ? "; if it is one-hot, convert it to class labels with .argmax(-1)"
              : "";
 }
 
-/// Throws unless an array of this type and shape can be bound to the input.
+/// Throws unless an array of this type and shape can be bound to the input. If
+/// `array` is only a header, `reader` reads its elements.
 static void requireType(const mpc::npz::Array &array, const Binding &input,
-                        const std::string &path) {
+                        const std::string &path,
+                        const mpc::npz::Reader *reader = nullptr) {
   std::string text = path + ": array '" + input.name + "' must be " +
                      expectedType(input) + ", but is " +
                      mpc::npz::typeText(array);
   if (!fits(array.shape, input))
     throw Failure(Usage, text + findRemedy(array.shape, input));
   std::string wanted = numpyName(input.dtype);
-  if (array.dtype != wanted && !mayConvert(array.dtype, input.dtype))
-    throw Failure(Usage, text + "; convert it, for example with .astype('" +
-                             wanted + "')");
+  if (array.dtype == wanted || mayConvert(array.dtype, input.dtype))
+    return;
+  bool losesFractions =
+      isFloat(array) && !areWhole(reader ? reader->read(array.name) : array);
+  throw Failure(Usage,
+                text + (losesFractions
+                            ? "; its values are not all whole numbers"
+                            : "; convert it, for example with .astype('" +
+                                  wanted + "')"));
 }
 
 /// The other name of the array that a loss compares with.
@@ -152,11 +175,12 @@ static mpc::npz::Arrays readArrays(const std::string &path,
                                    std::vector<std::string> &notes) {
   try {
     mpc::npz::Reader reader(path);
+    requireArrays(reader.names(), inputs, path);
     for (const Binding &input : inputs) {
       if (isNamedOtherwise(reader, input))
         continue;
       requireName(reader.names(), input, path);
-      requireType(reader.header(input.name), input, path);
+      requireType(reader.header(input.name), input, path, &reader);
     }
     mpc::npz::Arrays arrays;
     for (const Binding &input : inputs) {
@@ -199,6 +223,30 @@ Dataset::Dataset(const std::string &path, npz::Arrays arrays,
   prepareTensors();
 }
 
+/// "labels[137]", "tokens[137,5]": the element in NumPy's syntax.
+static std::string nameOfElement(const mpc::npz::Array &array, uint64_t index) {
+  std::string text = "]";
+  for (size_t i = array.shape.size(); i-- > 0;) {
+    text = (i > 0 ? "," : "") + std::to_string(index % array.shape[i]) + text;
+    index /= array.shape[i];
+  }
+  return array.shape.empty() ? array.name : array.name + "[" + text;
+}
+
+/// Throws if a finite number of the array would become infinite in float32.
+static void refuseOverflow(const mpc::npz::Array &array, const Binding &input,
+                           const std::string &path) {
+  if (array.dtype != "float64" || input.dtype != MPC_DTYPE_F32)
+    return;
+  for (uint64_t i = 0; i < array.data.size() / sizeof(double); ++i) {
+    double value;
+    std::memcpy(&value, array.data.data() + i * sizeof(value), sizeof(value));
+    if (std::isfinite(value) && std::isinf(static_cast<float>(value)))
+      throw Failure(Usage, nameOfElement(array, i) + " of " + path +
+                               format(", %g, is too large for float32", value));
+  }
+}
+
 void Dataset::bind(npz::Arrays &arrays, const Binding &input,
                    std::vector<std::string> &notes) {
   Column column;
@@ -213,6 +261,7 @@ void Dataset::bind(npz::Arrays &arrays, const Binding &input,
   std::string where = path + ": array '" + input.name + "'";
   std::string wanted = numpyName(input.dtype), found = array.dtype;
   if (found != wanted) {
+    refuseOverflow(array, input, path);
     Conversion conversion = convertArray(array, input.dtype);
     if (!conversion.fault.empty())
       throw Failure(Usage, where + " must be " + expectedType(input) +
@@ -274,17 +323,7 @@ static int64_t integerAt(const mpc::npz::Array &array, mpc_dtype_t dtype,
   }
 }
 
-/// "labels[137]", "tokens[137,5]": the element in NumPy's syntax.
-static std::string nameOfElement(const mpc::npz::Array &array, uint64_t index) {
-  std::string text = "]";
-  for (size_t i = array.shape.size(); i-- > 0;) {
-    text = (i > 0 ? "," : "") + std::to_string(index % array.shape[i]) + text;
-    index /= array.shape[i];
-  }
-  return array.shape.empty() ? array.name : array.name + "[" + text;
-}
-
-/// "lie in [0, 10)", "be less than 10", "be at least 0".
+/// "be in [0, 10)", "be less than 10", "be at least 0".
 static std::string textOf(const Binding::Range &range) {
   std::string low = std::to_string(range.low);
   std::string high = std::to_string(range.high);
@@ -292,7 +331,7 @@ static std::string textOf(const Binding::Range &range) {
     return "be at least " + low;
   if (range.low == INT64_MIN)
     return "be less than " + high;
-  return "lie in [" + low + ", " + high + ")";
+  return "be in [" + low + ", " + high + ")";
 }
 
 /// Checks all values before training begins. The runtime would report an
@@ -313,15 +352,17 @@ void Dataset::checkValues(const Column &column) const {
   }
   if (wrong > 0) {
     std::string message = format(
-        "%s: %s is %lld, but must %s", path.c_str(),
+        "%s: %s is %lld; %s must %s", path.c_str(),
         nameOfElement(array, first).c_str(),
         static_cast<long long>(integerAt(array, column.input.dtype, first)),
-        textOf(range).c_str());
+        array.name == "labels" ? "labels" : "values", textOf(range).c_str());
     if (range.ignored)
-      message += format(" or be %lld, which the loss ignores",
+      message += format(", or %lld (ignored by the loss)",
                         static_cast<long long>(*range.ignored));
     if (wrong > 1)
-      message += "; so must " + formatCount(wrong - 1, "other value");
+      message +=
+          "; " + formatCount(wrong - 1, "other value") +
+          (wrong == 2 ? " is out of range too" : " are out of range too");
     throw Failure(Usage, message);
   }
   if (count > 0 && ignored == count && range.needsOthers)
@@ -435,7 +476,7 @@ static uint64_t findValue(const mpc::npz::Array &array, mpc_dtype_t dtype,
   return first + count;
 }
 
-/// "x[2,1] of data.npz" for the first nan (or infinity) of the samples.
+/// "x[2,1] in data.npz" for the first nan (or infinity) of the samples.
 std::string Dataset::findValue(const std::vector<uint64_t> &indices,
                                bool infinite) const {
   auto find = [&](const Column &column, uint64_t first, uint64_t count) {
@@ -443,7 +484,7 @@ std::string Dataset::findValue(const std::vector<uint64_t> &indices,
         ::findValue(column.array, column.input.dtype, infinite, first, count);
     return found == first + count
                ? std::string()
-               : nameOfElement(column.array, found) + " of " + path;
+               : nameOfElement(column.array, found) + " in " + path;
   };
   for (const Column &column : columns) {
     std::string place;
@@ -464,8 +505,8 @@ std::string
 Dataset::explainNonFinite(const std::vector<uint64_t> &indices) const {
   for (bool infinite : {false, true})
     if (std::string place = findValue(indices, infinite); !place.empty())
-      return "in the data " + place + (infinite ? " is inf" : " is nan") +
-             ": fix such samples, or leave them out";
+      return place + (infinite ? " is inf" : " is nan") +
+             "; fix or remove such samples";
   return "";
 }
 

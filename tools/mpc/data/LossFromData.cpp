@@ -23,9 +23,8 @@ std::string DataLoss::input() const {
   return kind == kCrossEntropy ? "labels" : "targets";
 }
 
-std::string DataLoss::remedy(const std::string &message) const {
-  bool isSaid = array == input() && message.find(conversion) != message.npos;
-  if (conversion.empty() || isSaid)
+std::string DataLoss::remedy() const {
+  if (conversion.empty())
     return "";
   return "; save data['" + array + "']" + conversion + " as '" + input() + "'";
 }
@@ -105,9 +104,9 @@ static void compareNumbers(const mpc::npz::Array &array,
   bool areOneHot = isBinary && isOneHot(array) &&
                    ofSample(array.shape) == ofSample(output.shape);
   loss.kind = !isBinary ? "mse" : areOneHot ? kCrossEntropy : "bce-with-logits";
-  loss.why += !isBinary   ? "are numbers"
-              : areOneHot ? "are one-hot"
-                          : "are 0 and 1";
+  loss.why += !isBinary   ? "contains numbers"
+              : areOneHot ? "is one-hot"
+                          : "contains only 0 and 1";
   loss.conversion =
       areOneHot ? ".argmax(-1)" : reshapeTo(output.shape, array.shape);
 }
@@ -122,7 +121,7 @@ static std::optional<DataLoss> match(const mpc::npz::Array &array,
   loss.output = output.name;
   loss.array = array.name;
   loss.samples = array.shape[0];
-  loss.why = "'" + array.name + "', " + mpc::npz::typeText(array) + ", ";
+  loss.why = "'" + array.name + "' (" + mpc::npz::typeText(array) + ") ";
   if (fits(array.shape, output.shape, reshapes)) {
     compareNumbers(array, output, loss);
     return loss;
@@ -134,7 +133,7 @@ static std::optional<DataLoss> match(const mpc::npz::Array &array,
   // If there are several, the compiler chooses one.
   if (output.shape.size() > 2 && axes.size() == 1)
     loss.labelAxis = static_cast<int64_t>(axes[0]);
-  loss.why += "are classes";
+  loss.why += "contains class labels";
   loss.conversion = reshapeTo(without(output.shape, axes[0]), array.shape);
   return loss;
 }
@@ -163,6 +162,32 @@ mpc::tool::findLossFor(const npz::Reader &data,
   return exact ? exact : findOnlyLoss(arrays, outputs, true);
 }
 
+std::string mpc::tool::explainNoLoss(const npz::Reader &data,
+                                     const std::vector<OutputShape> &outputs) {
+  if (data.has("labels")) {
+    npz::Array labels = data.read("labels");
+    bool fitsClasses = false;
+    for (const OutputShape &output : outputs)
+      fitsClasses |= !labels.shape.empty() && !output.shape.empty() &&
+                     !findAxes(labels.shape, output.shape, true).empty();
+    if (isFloat(labels) && fitsClasses)
+      return "'labels' is " + labels.dtype +
+             ", but class labels must be integers" +
+             (areWhole(labels) ? "; save data['labels'].astype('int64')" : "");
+  }
+  return "no array 'labels' or 'targets' fits exactly one output";
+}
+
+std::string mpc::tool::withAdvice(std::string message,
+                                  const std::string &advice) {
+  if (advice.empty())
+    return message;
+  for (const char *general :
+       {"; if it is one-hot", "; fix it with ", ": rename '"})
+    message.erase(std::min(message.rfind(general), message.size()));
+  return message + advice;
+}
+
 /// The path of the model that was compiled, for a command line.
 static std::string modelOf(const Program &program) {
   std::string model = program.option("model_path");
@@ -174,8 +199,7 @@ static std::string modelOf(const Program &program) {
 }
 
 std::string mpc::tool::adviseLoss(const Program &program,
-                                  const std::string &data,
-                                  const std::string &message) {
+                                  const std::string &data) {
   // "mse of output 'y' against input 'targets'"; other texts mean that the loss
   // is part of the model.
   std::string loss = program.option("loss");
@@ -194,11 +218,12 @@ std::string mpc::tool::adviseLoss(const Program &program,
     bool isSame =
         loss.rfind(better->kind + " ", 0) == 0 &&
         (better->labelAxis == 0 || loss.find(axis) != std::string::npos);
-    std::string remedy = better->remedy(message);
+    std::string remedy = better->remedy();
     if (isSame)
       return remedy.empty() ? "" : "; " + better->why + remedy;
-    return "; " + better->why + remedy + "; for these run: mpc compile " +
-           modelOf(program) + " " + better->options() + " -o " + program.path;
+    return "; " + better->why + remedy +
+           "; to train on it, recompile: mpc compile " + modelOf(program) +
+           " " + better->options() + " -o " + program.path;
   } catch (const std::exception &) {
     return ""; // Problems of the file have already been reported.
   }

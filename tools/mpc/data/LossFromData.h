@@ -15,7 +15,7 @@ namespace mpc::tool {
 struct DataLoss {
   std::string kind;   ///< "mse".
   std::string output; ///< Name of the output.
-  std::string why;    ///< "'targets', float32[64,3], are numbers"
+  std::string why;    ///< "'targets' (float32[64,3]) contains numbers"
   std::string array;  ///< Name of the array in the data.
   /// The NumPy expression that makes the array fit: ".argmax(-1)"; "" if it
   /// fits as it is.
@@ -29,9 +29,8 @@ struct DataLoss {
   /// The name of the input that the loss compares with.
   std::string input() const;
 
-  /// "; save data['targets'].argmax(-1) as 'labels'"; "" if that is not needed
-  /// or `message` already says it.
-  std::string remedy(const std::string &message) const;
+  /// "; save data['targets'].argmax(-1) as 'labels'"; "" if that is not needed.
+  std::string remedy() const;
 };
 
 /// An output of the model; the first dimension is the batch.
@@ -45,12 +44,18 @@ struct OutputShape {
 std::optional<DataLoss> findLossFor(const npz::Reader &data,
                                     const std::vector<OutputShape> &outputs);
 
+/// Why findLossFor found no loss.
+std::string explainNoLoss(const npz::Reader &data,
+                          const std::vector<OutputShape> &outputs);
+
 /// If data does not fit a program but would fit with another loss or in another
-/// form: advice to append to `message`, "; for these run: mpc compile
-/// model.onnx
-/// --loss=mse -o model.mpc". Otherwise "".
-std::string adviseLoss(const Program &program, const std::string &data,
-                       const std::string &message);
+/// form: advice for withAdvice, "; to train on it, recompile: mpc compile
+/// model.onnx --loss=mse -o model.mpc". Otherwise "".
+std::string adviseLoss(const Program &program, const std::string &data);
+
+/// Appends the advice, if there is any, to a message of Dataset, in place of
+/// the general hints there.
+std::string withAdvice(std::string message, const std::string &advice);
 
 } // namespace mpc::tool
 

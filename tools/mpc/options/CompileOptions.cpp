@@ -3,6 +3,7 @@
 #include "tools/mpc/options/CompileOptions.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/CompilerFiles.h"
+#include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/options/Checks.h"
 #include "tools/mpc/options/Help.h"
@@ -219,8 +220,7 @@ CompileArguments::toOptions(const std::string &model) const {
     if (!fault.empty())
       throw Failure(Usage, fault);
   if (!result.profileFile.empty() && !std::ifstream(result.profileFile))
-    throw Failure(InputOutput,
-                  "cannot read --profile='" + result.profileFile + "'");
+    throw Failure(InputOutput, describeUnreadable(result.profileFile));
   return result;
 }
 

@@ -8,6 +8,7 @@
 
 #include "tools/mpc/options/ConfigFile.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/options/Help.h"
@@ -29,8 +30,7 @@ static constexpr size_t kMaxBytes = 1 << 20;
 void mpc::tool::addConfigTo(CLI::App &command) {
   // If the command hides rare options, hide these as well.
   bool hasRare = command.get_help_all_ptr() != nullptr;
-  std::string group =
-      hasRare ? std::string(kRareGroup) + "the command line" : "Options";
+  std::string group = hasRare ? std::string(kConfigGroup) : "Options";
   command
       .add_option(kConfig,
                   "Read options from a file; the command line takes precedence")
@@ -143,13 +143,13 @@ private:
     std::error_code error;
     uintmax_t size = std::filesystem::file_size(path, error);
     if (!error && size > kMaxBytes)
-      throw Failure(Usage, path + ": has more than 1 MiB");
+      throw Failure(Usage, path + " has more than 1 MiB");
     try {
       return toml::parse_file(path);
     } catch (const toml::parse_error &fault) {
       unsigned line = fault.source().begin.line;
       if (line == 0)
-        throw Failure(InputOutput, "cannot read " + path);
+        throw Failure(InputOutput, describeUnreadable(path));
       throw Failure(Usage, format("%s:%u: %s", path.c_str(), line,
                                   std::string(fault.description()).c_str()));
     }
@@ -271,6 +271,12 @@ private:
 };
 
 } // namespace
+
+std::string
+mpc::tool::nameOfCommand(CLI::App &app,
+                         const std::vector<std::string> &arguments) {
+  return commandName(*Given(app, arguments).command);
+}
 
 std::vector<std::string>
 mpc::tool::withConfig(CLI::App &app, std::vector<std::string> arguments,

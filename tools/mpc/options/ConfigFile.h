@@ -28,6 +28,10 @@ void addConfigTo(CLI::App &command);
 /// Where the values of options come from, by name: "run.toml:3".
 using Origins = std::map<std::string, std::string>;
 
+/// "mpc train" for the arguments of a process, before they are parsed.
+std::string nameOfCommand(CLI::App &app,
+                          const std::vector<std::string> &arguments);
+
 /// The arguments of a process together with those from the file of --config.
 /// Throws a Failure that names file and line.
 std::vector<std::string>

@@ -101,7 +101,7 @@ std::string HelpFormatter::makeGroups(const CLI::App *app,
                                       CLI::AppFormatMode mode) const {
   std::string text;
   for (const std::string &group : app->get_groups()) {
-    bool isRare = group.rfind(kRareGroup, 0) == 0;
+    bool isRare = group.rfind(kRareGroup, 0) == 0 || (group == kConfigGroup);
     if (isRare && mode != CLI::AppFormatMode::All)
       continue;
     std::vector<const CLI::Option *> options =
@@ -187,6 +187,31 @@ static std::string describeOwner(const CLI::App &command,
   return count == 1 ? "; it belongs to " + prefix + owner->get_name() : "";
 }
 
+/// The commands without subcommands below `app`, as they are typed.
+static std::vector<std::string> fullNames(const CLI::App &app,
+                                          const std::string &prefix) {
+  std::vector<std::string> names;
+  for (const CLI::App *sub : app.get_subcommands({})) {
+    std::string name = prefix + sub->get_name();
+    std::vector<std::string> inner = fullNames(*sub, name + " ");
+    if (inner.empty())
+      inner = {name};
+    names.insert(names.end(), inner.begin(), inner.end());
+  }
+  return names;
+}
+
+/// "; did you mean 'mpc debug bisect'?" for "mpc bisect"; otherwise "".
+static std::string suggestFullName(const CLI::App &command,
+                                   const std::string &extra) {
+  for (const std::string &name : fullNames(command, command.get_name() + " "))
+    if (name.size() > extra.size() + 1 &&
+        name.compare(name.size() - extra.size() - 1, std::string::npos,
+                     " " + extra) == 0)
+      return "; did you mean '" + name + "'?";
+  return "";
+}
+
 /// Describes an argument that no option and no command accepted.
 static std::string describeExtra(const CLI::App &command,
                                  const std::string &extra) {
@@ -199,6 +224,13 @@ static std::string describeExtra(const CLI::App &command,
     for (const CLI::Option *option : command.get_options())
       for (const std::string &longName : option->get_lnames())
         known.push_back(longName);
+    if (name == "--help-all" && command.get_parent()) {
+      std::string own = command.get_name();
+      for (const CLI::App *parent = command.get_parent(); parent;
+           parent = parent->get_parent())
+        own = parent->get_name() + " " + own;
+      return own + " has no --help-all; " + own + " --help lists all options";
+    }
     if (std::string owner = describeOwner(command, name); !owner.empty())
       return "unknown option '" + name + "'" + owner;
     // Compare without the dashes, which all options have.
@@ -210,8 +242,11 @@ static std::string describeExtra(const CLI::App &command,
   std::vector<std::string> commands;
   for (const CLI::App *sub : command.get_subcommands({}))
     commands.push_back(sub->get_name());
-  if (!commands.empty())
-    return "unknown command '" + extra + "'" + suggest(extra, commands);
+  if (!commands.empty()) {
+    std::string full = suggestFullName(command, extra);
+    return "unknown command '" + extra + "'" +
+           (full.empty() ? suggest(extra, commands) : full);
+  }
   return "unexpected argument '" + extra + "'";
 }
 
@@ -219,9 +254,21 @@ static std::string describeExtra(const CLI::App &command,
 /// see.
 static std::string shownName(const CLI::App &command, const std::string &name) {
   for (const CLI::Option *option : positionalsOf(&command))
-    if (option->get_name(true) == name || option->get_name() == name)
-      return option->get_option_text();
+    if (option->get_name(true) == name || option->get_name() == name) {
+      std::string text = option->get_option_text();
+      // "[MODEL.onnx]" may be left out.
+      return text.size() > 2 && text.front() == '[' && text.back() == ']'
+                 ? text.substr(1, text.size() - 2)
+                 : text;
+    }
   return name;
+}
+
+bool mpc::tool::namesUnknownCommand(const CLI::App &app) {
+  if (commandOf(app)->get_subcommands({}).empty())
+    return false;
+  std::vector<std::string> extras = app.remaining(/*recurse=*/true);
+  return !extras.empty() && extras.front()[0] != '-';
 }
 
 std::string mpc::tool::describeUsageError(const CLI::App &app,
@@ -235,6 +282,12 @@ std::string mpc::tool::describeUsageError(const CLI::App &app,
       return describeExtra(*command, extra);
 
   std::string message = error.what();
+  const std::string excludes = " excludes ";
+  if (size_t at = message.find(excludes);
+      dynamic_cast<const CLI::ExcludesError *>(&error) && at != message.npos)
+    return shownName(*command, message.substr(0, at)) + " and " +
+           shownName(*command, message.substr(at + excludes.size())) +
+           " cannot be combined";
   if (dynamic_cast<const CLI::RequiredError *>(&error)) {
     std::string suffix = " is required";
     size_t at = message.find(suffix);

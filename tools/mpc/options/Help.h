@@ -11,6 +11,9 @@ namespace mpc::tool {
 /// `--help-all`, added to a command by addHelpForAll(), also shows groups whose
 /// names begin with this.
 inline constexpr const char *kRareGroup = "More ";
+
+/// The group of --config for commands that have rare options: also rare.
+inline constexpr const char *kConfigGroup = "Configuration files";
 void addHelpForAll(CLI::App &command);
 
 /// Formats help with at most 80 columns.
@@ -35,6 +38,9 @@ private:
 /// "mpc", "mpc train" or "mpc checkpoint list": the command that was parsed
 /// before the usage error.
 std::string commandName(const CLI::App &app);
+
+/// Whether the first argument that was not accepted is a misspelled command.
+bool namesUnknownCommand(const CLI::App &app);
 
 /// Describes a usage error in one line, if possible with a suggestion.
 std::string describeUsageError(const CLI::App &app,

@@ -4,6 +4,7 @@
 #include "compiler/Support/Precision/Formats.h"
 #include "passes/Options/OptionChecks.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Text.h"
 
 #include <toml++/toml.h>
@@ -68,7 +69,7 @@ private:
     std::ifstream file(path, std::ios::binary);
     std::string text{std::istreambuf_iterator<char>(file), {}};
     if (!file)
-      throw Failure(InputOutput, "cannot read policy '" + path + "'");
+      throw Failure(InputOutput, describeUnreadable(path));
     checkSize(text);
     try {
       return toml::parse(text);

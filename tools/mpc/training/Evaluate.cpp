@@ -32,7 +32,7 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
     count -= count % batch;
     if (count == 0)
       throw Failure(Usage,
-                    format("%s: has %s, but this loss needs whole batches of "
+                    format("%s has %s, but this loss needs whole batches of "
                            "%llu",
                            data.path.c_str(),
                            formatCount(data.numSamples(), "sample").c_str(),
@@ -68,7 +68,7 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
                          data.path.c_str(),
                          static_cast<unsigned long long>(first),
                          static_cast<unsigned long long>(indices.back()),
-                         metrics.loss_sum, cause.c_str()));
+                         unsignedNan(metrics.loss_sum), cause.c_str()));
   }
 
   Evaluation result;
@@ -88,7 +88,7 @@ bool mpc::tool::hasPerplexity(const Program &program) {
 }
 
 std::string mpc::tool::formatEvaluation(const Evaluation &evaluation) {
-  std::string text = format("loss %.4f", evaluation.loss);
+  std::string text = format("loss %.4f", unsignedNan(evaluation.loss));
   if (evaluation.perplexity)
     text += format(", perplexity %.2f", *evaluation.perplexity);
   if (evaluation.accuracy)

@@ -48,7 +48,8 @@ static std::string formatPerplexity(const ProgressState &state,
 }
 
 static std::string formatEvalLoss(const ProgressState &state) {
-  return state.evalLoss ? format("eval loss %.4f", *state.evalLoss) : "";
+  return state.evalLoss ? format("eval loss %.4f", unsignedNan(*state.evalLoss))
+                        : "";
 }
 
 static std::string formatEvalAccuracy(const ProgressState &state) {
@@ -92,7 +93,7 @@ std::string mpc::tool::formatProgressBar(const ProgressState &state,
   std::vector<Field> before = {{state.title, 5}, {formatEpoch(state), 1}};
   std::vector<Field> after = {
       {format("%3.0f %%", std::floor(100 * shareDone(state))), 0},
-      {format("train loss %.4f", state.trainLoss), 0},
+      {format("train loss %.4f", unsignedNan(state.trainLoss)), 0},
       {formatPerplexity(state, "train", state.trainLoss), 5},
       {formatEvalLoss(state), 3},
       {formatPerplexity(state, "eval", state.evalLoss), 5},
@@ -140,7 +141,7 @@ std::string mpc::tool::formatProgressLine(const ProgressState &state) {
              static_cast<unsigned long long>(state.total));
   if (std::string epoch = formatEpoch(state); !epoch.empty())
     line = epoch + ", " + line;
-  line += format(": train loss %.4f", state.trainLoss);
+  line += format(": train loss %.4f", unsignedNan(state.trainLoss));
   for (const std::string &text :
        {formatPerplexity(state, "train", state.trainLoss),
         formatEvalLoss(state), formatPerplexity(state, "eval", state.evalLoss),

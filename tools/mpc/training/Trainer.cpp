@@ -25,12 +25,12 @@ static SessionSettings forTraining(const TrainOptions &options, uint64_t seed) {
 
 static Sampler makeSampler(const Dataset &data, uint64_t seed, bool shuffle) {
   if (data.numSamples() < data.batchSize())
-    throw Failure(
-        Usage, format("%s: has %s, fewer than one batch of %llu; compile the "
-                      "model with a smaller --batch",
-                      data.path.c_str(),
-                      formatCount(data.numSamples(), "sample").c_str(),
-                      static_cast<unsigned long long>(data.batchSize())));
+    throw Failure(Usage,
+                  format("%s has %s, fewer than one batch of %llu; compile the "
+                         "model with a smaller --batch",
+                         data.path.c_str(),
+                         formatCount(data.numSamples(), "sample").c_str(),
+                         static_cast<unsigned long long>(data.batchSize())));
   return Sampler(data.numSamples(), data.batchSize(), seed, shuffle);
 }
 
@@ -56,10 +56,12 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
       session(program, forTraining(options, seed)),
       sampler(makeSampler(data, seed, !options.noShuffle)),
       progress(stderr, options.quiet) {
+  std::error_code ignored;
+  bool isNew = !std::filesystem::exists(options.checkpointDir, ignored);
   if (!options.checkpointDir.empty())
     openCheckpointDir();
   if (options.resume)
-    resume();
+    resume(isNew);
   if (options.learningRate)
     setRate(*options.learningRate);
   if (options.lossScale)
@@ -294,7 +296,7 @@ Trainer::NumericFault Trainer::explain(const std::string &cause,
   if (size_t at = said.rfind(advice); !place.empty() && at != std::string::npos)
     said.erase(at, advice.size());
   // The kernel consists of several ops.
-  else if (place.empty() && said.find(" more'") != std::string::npos &&
+  else if (place.empty() && said.find(" of its kernel") != std::string::npos &&
            !program.has("observe"))
     said += "; compile with --check-numerics to find the op";
   return {failed, loss,
@@ -346,9 +348,9 @@ void Trainer::rollBack() {
   step = readCount(session, kStep);
   lastStep = step + updatesLeft();
   std::fprintf(stderr,
-               "mpc: note: continuing after step %llu from '%s', with the "
-               "batches after that one\n",
-               static_cast<unsigned long long>(step), lastCheckpoint.c_str());
+               "mpc: note: rolled back to '%s'; continuing with the batch "
+               "after the failed one\n",
+               lastCheckpoint.c_str());
 }
 
 /// Records the result of a call, unless that is already known. Each result

@@ -86,7 +86,7 @@ private:
 
   static uint64_t readCount(const Session &session, const char *name);
   void openCheckpointDir();
-  void resume();
+  void resume(bool isNew);
   void setRate(double rate);
   void setTotalSteps();
   std::optional<double> readRate() const;

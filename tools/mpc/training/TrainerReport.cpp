@@ -23,7 +23,7 @@ using namespace mpc::tool;
 static double asShortest(double value) {
   if (!std::isfinite(value) || static_cast<float>(value) != value)
     return value; // Printed as null or as a double.
-  for (int digits = 6; digits < 9; ++digits) {
+  for (int digits = 6; digits <= 9; ++digits) {
     std::string text = format("%.*g", digits, value);
     if (std::strtof(text.c_str(), nullptr) == static_cast<float>(value))
       return std::strtod(text.c_str(), nullptr);
@@ -46,7 +46,7 @@ void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
     json["lr"] = asShortest(info.learning_rate);
   else if (currentRate)
     json["lr"] = asShortest(*currentRate);
-  json["grad_norm"] = asShortest(info.grad_norm);
+  json["grad_norm"] = asShortest(static_cast<float>(info.grad_norm));
   // An incomplete log is a reason to stop; the training itself is not lost.
   if (std::puts(json.dump().c_str()) >= 0 || signals.received())
     return;
@@ -80,7 +80,8 @@ void Trainer::report(const mpc_step_info_t &info, double loss) {
     throw Failure(Numeric,
                   format("the loss of step %llu is %g: training diverged; a "
                          "lower --lr or --clip-norm may help",
-                         static_cast<unsigned long long>(step), loss));
+                         static_cast<unsigned long long>(step),
+                         unsignedNan(loss)));
   }
 }
 
@@ -126,9 +127,9 @@ std::string Trainer::describeLoss(bool learned) const {
   if (!learned)
     return "no weight changed";
   if (!epochLoss.mean())
-    return format("train loss %.4f", smoothLoss);
+    return format("train loss %.4f", unsignedNan(smoothLoss));
   double mean = *epochLoss.mean();
-  std::string text = format("train loss %.4f", mean);
+  std::string text = format("train loss %.4f", unsignedNan(mean));
   if (hasPerplexity(program))
     text += format(", train perplexity %.2f", std::exp(mean));
   return text + format(" (mean of epoch %llu)",
@@ -147,7 +148,7 @@ void Trainer::printSummary(const ProgressState &state) const {
                 formatCount(std::llround(state.samplesPerSecond)).c_str(),
                 describeLoss(skipped < steps).c_str());
     if (leftOut > 0)
-      std::printf("%s left out, not being finite\n",
+      std::printf("skipped %s whose loss or gradients were not finite\n",
                   formatCount(leftOut, "step").c_str());
     if (skipped > leftOut)
       std::printf("%s skipped because a gradient overflowed; loss scale %.9g\n",
@@ -161,7 +162,7 @@ void Trainer::printSummary(const ProgressState &state) const {
 }
 
 /// Prints the device and its kernels, unless the device is the default one,
-/// with or without a remark ("cpu (not on CUDA: ...").
+/// with or without a remark ("cpu (no CUDA driver found ...").
 void Trainer::printDevice() const {
   const std::string device = mpc_session_device(session.get());
   if (device.rfind(mpc::kernels::kDevices[0].name, 0) == 0)

@@ -60,14 +60,13 @@ uint64_t Trainer::readCount(const Session &session, const char *name) {
   return value;
 }
 
-void Trainer::resume() {
+void Trainer::resume(bool isNew) {
   std::string mismatch;
   std::string loaded = session.loadLatest(options.checkpointDir, mismatch);
   if (loaded.empty()) {
-    std::fprintf(stderr,
-                 "mpc: note: '%s' contains no checkpoint yet: starting from "
-                 "the beginning\n",
-                 options.checkpointDir.c_str());
+    std::fprintf(stderr, "mpc: note: '%s' %s; starting from the beginning\n",
+                 options.checkpointDir.c_str(),
+                 isNew ? "does not exist yet" : "contains no checkpoint yet");
     return;
   }
   checkTrainedOptions(mismatch);
@@ -79,6 +78,34 @@ void Trainer::resume() {
                static_cast<unsigned long long>(step), loaded.c_str());
 }
 
+/// "optimizer 'adamw', but the package uses 'sgd'".
+static std::string
+describeIncompatible(const std::vector<OptionChange> &changes) {
+  if (changes.size() == 1)
+    return changes[0].name + " " + changes[0].before +
+           ", but the package uses " + changes[0].now;
+  std::vector<std::string> texts;
+  for (const OptionChange &change : changes)
+    texts.push_back(change.name + " " + change.before + " (the package uses " +
+                    change.now + ")");
+  return joinWords(texts);
+}
+
+/// Describes an optimizer state that only the program or only the checkpoint
+/// has.
+static std::string describeMismatch(const std::string &mismatch) {
+  const std::string extra = "the program does not use ", lacking = "it has no ";
+  if (mismatch.rfind(extra, 0) == 0)
+    return "optimizer states that the package does not use are dropped, such "
+           "as " +
+           mismatch.substr(extra.size());
+  if (mismatch.rfind(lacking, 0) == 0)
+    return "optimizer states that the checkpoint does not contain start anew, "
+           "such as " +
+           mismatch.substr(lacking.size());
+  return "optimizer states that do not fit the package start anew: " + mismatch;
+}
+
 /// Notes options that differ between program and checkpoint. Training continues
 /// with those of the program; options that would make it a different training
 /// are an error unless --resume=force is given. `mismatch` describes an
@@ -87,23 +114,24 @@ void Trainer::checkTrainedOptions(const std::string &mismatch) {
   OptionChanges changes = compareOptions(session, program);
   if (!changes.incompatible.empty() && !options.force)
     throw Failure(Usage,
-                  "the checkpoint was trained with other options: " +
-                      joinWords(changes.incompatible) +
+                  "the checkpoint was trained with " +
+                      describeIncompatible(changes.incompatible) +
                       "; use --resume=force to continue anyway" +
                       (mismatch.empty() ? "" : ", with the optimizer reset"));
   if (!mismatch.empty() && !options.force && !changes.states)
     throw Failure(Damaged,
-                  "the checkpoint belongs to another program: " + mismatch);
-  std::vector<std::string> said = changes.incompatible;
-  said.insert(said.end(), changes.compatible.begin(), changes.compatible.end());
+                  "the checkpoint was made for another program: " + mismatch);
+  std::vector<std::string> said;
+  for (const auto *list : {&changes.incompatible, &changes.compatible})
+    for (const OptionChange &change : *list)
+      if (change.name != "lr" || !options.learningRate)
+        said.push_back(change.name + " " + change.now + " instead of " +
+                       change.before);
   if (!said.empty())
     std::fprintf(stderr, "mpc: note: continuing with %s\n",
                  joinWords(said).c_str());
   if (!mismatch.empty() && !changes.states)
-    std::fprintf(stderr,
-                 "mpc: note: the optimizer is reset where the checkpoint does "
-                 "not match it: %s\n",
-                 mismatch.c_str());
+    note(describeMismatch(mismatch));
   if (!changes.known)
     std::fprintf(stderr,
                  "mpc: note: the checkpoint does not record its training "
@@ -133,26 +161,29 @@ void Trainer::noteOtherData() const {
     return;
   std::vector<std::string> others = data.differencesFrom(*before);
   if (!others.empty())
-    note(data.path +
-         " contains other data than the checkpoint was trained on: " +
-         joinWords(others));
+    note(joinWords(others) + (others.size() > 1 ? " differ" : " differs") +
+         " from the data that the checkpoint was trained on");
 }
 
 void Trainer::restorePosition() {
   uint64_t savedSeed = readCount(session, kSeed);
   if (options.seed && *options.seed != savedSeed)
     throw Failure(Usage,
-                  format("--seed=%llu differs from the checkpoint's %llu",
+                  format("--seed=%llu differs from the checkpoint's %llu; omit "
+                         "--seed, or start a new run in another folder",
                          static_cast<unsigned long long>(*options.seed),
                          static_cast<unsigned long long>(savedSeed)));
   bool savedShuffle = readCount(session, kShuffle) != 0;
   if (savedShuffle == options.noShuffle)
-    throw Failure(Usage, savedShuffle
-                             ? "the checkpoint was trained without --no-shuffle"
-                             : "the checkpoint was trained with --no-shuffle");
+    throw Failure(
+        Usage, savedShuffle
+                   ? "--no-shuffle cannot be added when resuming; omit it, or "
+                     "start a new run in another folder"
+                   : "the checkpoint was trained with --no-shuffle; add it, "
+                     "or start a new run in another folder");
   uint64_t savedSamples = readCount(session, kSamples);
   if (savedSamples != data.numSamples())
-    throw Failure(Usage, data.path + ": has " +
+    throw Failure(Usage, data.path + " has " +
                              formatCount(data.numSamples(), "sample") +
                              ", but the checkpoint was trained on " +
                              formatCount(savedSamples));

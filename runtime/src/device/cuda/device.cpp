@@ -54,7 +54,10 @@ class CudaDevice : public Device {
 };
 
 mpc_status_t CudaDevice::open(int index) {
-  MPC_RETURN_IF_ERROR(gpu_.open(index));
+  MPC_RETURN_IF_ERROR(
+      gpu_.open(index, find_variant(*program_.root, "cpu")
+                           ? "use the device 'cpu'"
+                           : "recompile the model with option 'target'=cpu"));
   ContextScope scope(gpu_);
   MPC_RETURN_IF_ERROR(scope.take_status());
   MPC_RETURN_IF_ERROR(choose_code(gpu_, program_, variant_, &code_));

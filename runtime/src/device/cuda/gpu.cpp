@@ -20,14 +20,20 @@ mpc_status_t Gpu::check(CUresult result, const char* call, mpc_code_t code,
                          detail ? "; " : "", detail ? detail : "");
 }
 
-mpc_status_t Gpu::open(int index) {
+mpc_status_t Gpu::open(int index, const char* alternative) {
   std::string missing;
   driver_ = load_driver(&missing);
-  if (!driver_)
-    return mpc_status_make(MPC_UNAVAILABLE,
-                           "there is no CUDA on this machine: %s; install "
-                           "NVIDIA's driver or use the device 'cpu'",
-                           missing.c_str());
+  if (!driver_) {
+    // "libcuda.so.1" if the file does not exist.
+    const std::string begin = "cannot load ";
+    if (missing.find("No such file") != std::string::npos &&
+        missing.rfind(begin, 0) == 0)
+      missing = missing.substr(begin.size(), missing.find(':') - begin.size());
+    return mpc_status_make(
+        MPC_UNAVAILABLE,
+        "no CUDA driver found (%s); install NVIDIA's driver, or %s",
+        missing.c_str(), alternative);
+  }
   int count = 0;
   CUresult result = driver_->cuInit(0);
   if (result != CUDA_ERROR_NO_DEVICE) {

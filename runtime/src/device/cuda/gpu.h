@@ -21,7 +21,9 @@ class Gpu {
 
   // Opens device `index` of this machine. Returns MPC_UNAVAILABLE if the driver
   // library, any device or this device is missing; the message says which.
-  mpc_status_t open(int index);
+  // `alternative` is what an error suggests if there is no driver.
+  mpc_status_t open(int index,
+                    const char* alternative = "use the device 'cpu'");
 
   const cuda::Driver& driver() const { return *driver_; }
   cuda::CUcontext context() const { return context_; }

@@ -43,20 +43,21 @@ TEST(Dataset, NarrowsIntegersThatFit) {
                 "d.npz: array 'tokens' is converted from int64 to int32"}));
   EXPECT_EQ(failure({makeArray<int64_t>("tokens", "int64", {2}, {0, most + 1})},
                     {tokens}),
-            "d.npz: array 'tokens' must be i32[N], but is int64[2] and holds "
+            "d.npz: array 'tokens' must be int32[N], but is int64[2] and holds "
             "2147483648, which int32 cannot hold exactly");
 }
 
 TEST(Dataset, RefusesOtherTypes) {
   npz::Arrays arrays = {makeArray<float>("labels", "float32", {2}, {0, 1})};
-  EXPECT_EQ(failure(arrays, {kLabels}),
-            "d.npz: array 'labels' must be i64[N], but is float32[2]; convert "
-            "it, for example with .astype('int64')");
+  EXPECT_EQ(
+      failure(arrays, {kLabels}),
+      "d.npz: array 'labels' must be int64[N], but is float32[2]; convert "
+      "it, for example with .astype('int64')");
   // Large integers are not rounded implicitly.
   EXPECT_EQ(failure({makeArray<int64_t>("pairs", "int64", {1, 2},
                                         {1 << 24, (1 << 24) + 1})},
                     {kPairs}),
-            "d.npz: array 'pairs' must be f32[N,2], but is int64[1,2] and "
+            "d.npz: array 'pairs' must be float32[N,2], but is int64[1,2] and "
             "holds 16777217, which float32 cannot hold exactly");
   const Binding mask = {"mask", MPC_DTYPE_BOOL, {2}, 0};
   EXPECT_NE(failure({makeArray<uint8_t>("mask", "uint8", {2}, {1, 2})}, {mask})

@@ -63,17 +63,17 @@ TEST(Dataset, SaysWhatMakesAShapeFit) {
   };
   EXPECT_EQ(
       remedyOf(makeArray<int64_t>("labels", "int64", {2, 1}, {0, 1}), classes),
-      "; .squeeze(-1) makes it so");
+      "; fix it with .squeeze(-1)");
   EXPECT_EQ(remedyOf(makeArray<float>("labels", "float32", {1, 3}, {0, 1, 0}),
                      classes),
-            "; if it is one-hot, .argmax(-1) converts it to class numbers");
+            "; if it is one-hot, convert it to class labels with .argmax(-1)");
   EXPECT_EQ(
       remedyOf(makeArray<float>("labels", "float32", {1, 2}, {0, 1}), classes),
       "");
   Binding targets = {"targets", MPC_DTYPE_F32, {2, 1}, 0};
   EXPECT_EQ(
       remedyOf(makeArray<float>("targets", "float32", {2}, {0, 1}), targets),
-      "; .reshape(-1, 1) makes it so");
+      "; fix it with .reshape(-1, 1)");
   EXPECT_EQ(
       remedyOf(makeArray<float>("targets", "float32", {2, 2}, {0, 1, 2, 3}),
                targets),
@@ -82,31 +82,31 @@ TEST(Dataset, SaysWhatMakesAShapeFit) {
 
 TEST(Dataset, SuggestsTheOtherNameOfTargets) {
   EXPECT_EQ(failure(threeSamples(), {{"targets", MPC_DTYPE_F32, {2, 1}, 0}}),
-            "d.npz: has no array 'targets', which the model takes as f32[2,1]; "
-            "it has 'labels', but what the loss of this model compares with "
-            "are numbers: call it 'targets' if it holds these");
+            "d.npz has no array 'targets', which the model takes as "
+            "float32[N,1]; it has 'labels', but this model's loss takes "
+            "numbers: rename 'labels' to 'targets' if it contains numbers");
   npz::Arrays arrays = {makeArray<int64_t>("targets", "int64", {2}, {0, 1})};
   EXPECT_EQ(failure(arrays, {kLabels}),
-            "d.npz: has no array 'labels', which the model takes as i64[2]; it "
-            "has 'targets', but what the loss of this model compares with are "
-            "classes: call it 'labels' if it holds these");
+            "d.npz has no array 'labels', which the model takes as int64[N]; "
+            "it has 'targets', but this model's loss takes class labels: "
+            "rename 'targets' to 'labels' if it contains class labels");
 }
 
 TEST(Dataset, NamesMissingArrays) {
   EXPECT_EQ(failure(threeSamples(), {{"pears", MPC_DTYPE_F32, {2, 2}, 0}}),
-            "d.npz: has no array 'pears', which the model takes as f32[2,2]; "
-            "did you mean 'pairs'?");
+            "d.npz has no array 'pears', which the model takes as "
+            "float32[N,2]; did you mean 'pairs'?");
   EXPECT_EQ(failure(threeSamples(), {{"tokens", MPC_DTYPE_I64, {2}, 0}}),
-            "d.npz: has no array 'tokens', which the model takes as i64[2]; it "
-            "has 'pairs' and 'labels'");
+            "d.npz has no array 'tokens', which the model takes as int64[N]; "
+            "it has 'pairs' and 'labels'");
 }
 
 TEST(Dataset, RefusesOtherShapes) {
   EXPECT_EQ(failure(threeSamples(), {{"pairs", MPC_DTYPE_F32, {2, 3}, 0}}),
-            "d.npz: array 'pairs' must be f32[N,3], but is float32[3,2]");
+            "d.npz: array 'pairs' must be float32[N,3], but is float32[3,2]");
   EXPECT_EQ(failure(threeSamples(), {{"labels", MPC_DTYPE_I64, {2, 1}, 0}}),
-            "d.npz: array 'labels' must be i64[N,1], but is int64[3]; "
-            ".reshape(-1, 1) makes it so");
+            "d.npz: array 'labels' must be int64[N,1], but is int64[3]; "
+            "fix it with .reshape(-1, 1)");
   EXPECT_EQ(
       failure({makeArray<float>("pairs", "float32", {0, 2}, {})}, {kPairs}),
       "d.npz: array 'pairs' has no samples");
@@ -131,16 +131,16 @@ Binding ranged(mpc_dtype_t dtype, std::vector<int64_t> shape,
 TEST(Dataset, NamesValuesOutOfRange) {
   EXPECT_EQ(failure({makeArray<int64_t>("labels", "int64", {3}, {9, -1, 10})},
                     {ranged(MPC_DTYPE_I64, {2})}),
-            "d.npz: labels[2] is 10, but must lie in [0, 10) or be -1, which "
-            "the loss ignores");
+            "d.npz: labels[2] is 10; labels must be in [0, 10), or -1 "
+            "(ignored by the loss)");
   EXPECT_EQ(failure({makeArray<int32_t>("labels", "int32", {2, 3},
                                         {0, 1, 2, 3, -2, 11})},
                     {ranged(MPC_DTYPE_I32, {2, 3})}),
-            "d.npz: labels[1,1] is -2, but must lie in [0, 10) or be -1, which "
-            "the loss ignores; so must 1 other value");
+            "d.npz: labels[1,1] is -2; labels must be in [0, 10), or -1 "
+            "(ignored by the loss); 1 other value is out of range too");
   EXPECT_EQ(failure({makeArray<uint8_t>("mask", "bool", {2}, {1, 2})},
                     {{"mask", MPC_DTYPE_BOOL, {2}, 0}}),
-            "d.npz: mask[1] is 2, but must lie in [0, 2)");
+            "d.npz: mask[1] is 2; values must be in [0, 2)");
   EXPECT_EQ(failure({makeArray<int64_t>("labels", "int64", {2}, {0, 9})},
                     {ranged(MPC_DTYPE_I64, {2})}),
             "");
@@ -178,11 +178,9 @@ TEST(Dataset, ExplainsWhatIsNotFinite) {
                notes);
   EXPECT_EQ(data.explainNonFinite({0, 0}), "");
   EXPECT_EQ(data.explainNonFinite({0, 1}),
-            "in the data pairs[1,1] of d.npz is nan: fix such samples, or "
-            "leave them out");
+            "pairs[1,1] in d.npz is nan; fix or remove such samples");
   EXPECT_EQ(data.explainNonFinite({2, 0}),
-            "in the data halves[1,2] of d.npz is nan: fix such samples, or "
-            "leave them out");
+            "halves[1,2] in d.npz is nan; fix or remove such samples");
 }
 
 } // namespace
