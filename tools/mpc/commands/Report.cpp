@@ -171,6 +171,10 @@ static mpc::report::Report read(const std::string &path,
                    "'; it has one for " +
                    (names.empty() ? "no device" : llvm::join(names, " and ")));
   }
+  if (!options.device.empty())
+    llvm::erase_if(report->devices, [&](const mpc::report::Device &device) {
+      return device.name != options.device;
+    });
   return std::move(*report);
 }
 
