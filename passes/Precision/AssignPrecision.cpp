@@ -348,9 +348,13 @@ struct AssignPrecisionPass
         continue;
       }
       const FormatFacts *format = findFormat(name, &FormatFacts::option);
-      if (!format || !canGive(*format))
-        return refuse() << "with option 'precision'=" << precision
-                        << " a format is " << describeFormats();
+      if (!format)
+        return refuse() << "unknown format '" << name << "'; use "
+                        << describeFormats();
+      if (!canGive(*format))
+        return refuse() << name << " requires option 'precision'=" << name
+                        << "; with " << precision << ", use "
+                        << describeFormats();
       rules.add(option, text, pattern, format->format);
     }
     return success();

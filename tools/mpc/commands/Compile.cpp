@@ -205,7 +205,7 @@ static int runCompile(const CompileCommand &options) {
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
-  printMessages(result);
+  options.arguments.printMessages(result);
   if (!options.data.empty() && !failed(result.failure) && !output.empty())
     checkData(options.data, compile.output, loss);
   compile.output = output;

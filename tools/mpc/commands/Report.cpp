@@ -80,7 +80,7 @@ static std::string findReport(const std::string &path,
   if (std::filesystem::path(path).extension() == ".mpc")
     return std::string(Package(path).report(options.device));
   mpc::CompileResult result = mpc::compile(options.arguments.toOptions(path));
-  printMessages(result);
+  options.arguments.printMessages(result);
   if (failed(result.failure))
     throw AlreadyReported(exitCodeOf(result.failure));
   auto other = result.otherReports.find(options.device);
