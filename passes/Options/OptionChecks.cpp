@@ -151,6 +151,9 @@ OptionCheck check::whole(uint64_t low, uint64_t high) {
         isWhole ? std::strtoull(text.c_str(), nullptr, 10) : uint64_t(0);
     if (isWhole && errno == 0 && value >= low && value <= high)
       return "";
+    if (isWhole && (errno != 0 || value > high))
+      return "must be at most " + std::to_string(high) + ", but is '" + text +
+             "'";
     std::string range = high == INT64_MAX ? "of at least " + std::to_string(low)
                                           : "from " + std::to_string(low) +
                                                 " to " + std::to_string(high);
@@ -165,13 +168,26 @@ static bool parseFinite(const std::string &text, double &value) {
          (value == 0 || float(value) != 0);
 }
 
+/// The error for a number that is too large or too small for an f32; "" for
+/// other text.
+static std::string checkFits(const std::string &text) {
+  double value;
+  bool isNumber = readValue(text, value) && !std::isnan(value) &&
+                  text.find_first_of("0123456789") != std::string::npos;
+  return isNumber && !parseFinite(text, value)
+             ? "must fit in float32, but is '" + text + "'"
+             : "";
+}
+
 OptionCheck check::atLeast(double low) {
   return {[low](const std::string &text) -> std::string {
     double value;
     if (parseFinite(text, value) && value >= low)
       return "";
-    return "must be a number of at least " + shortest(low) +
-           " that fits 32 bits, but is '" + text + "'";
+    if (std::string fault = checkFits(text); !fault.empty())
+      return fault;
+    return "must be a number of at least " + shortest(low) + ", but is '" +
+           text + "'";
   }};
 }
 
@@ -180,8 +196,10 @@ OptionCheck check::above(double low) {
     double value;
     if (parseFinite(text, value) && value > low)
       return "";
-    return "must be a number above " + shortest(low) +
-           " that fits 32 bits, but is '" + text + "'";
+    if (std::string fault = checkFits(text); !fault.empty())
+      return fault;
+    return "must be a number above " + shortest(low) + ", but is '" + text +
+           "'";
   }};
 }
 
@@ -190,7 +208,7 @@ OptionCheck check::share() {
     double value;
     if (parseFinite(text, value) && value >= 0 && value < 1)
       return "";
-    return "must lie in [0, 1), but is '" + text + "'";
+    return "must be in [0, 1), but is '" + text + "'";
   }};
 }
 
@@ -223,7 +241,8 @@ OptionCheck check::stepsOrShare() {
 
 OptionCheck check::lossKind() {
   static const std::vector<std::string> losses = {
-      "softmax-cross-entropy", "mse", "l1", "bce-with-logits", "output:NAME"};
+      "softmax-cross-entropy", "mse",       "l1",
+      "bce-with-logits",       "KIND:NAME", "output:NAME"};
   return {[](const std::string &value) -> std::string {
     size_t colon = value.find(':');
     if (colon == std::string::npos || colon + 1 == value.size())
@@ -248,9 +267,10 @@ OptionCheck check::scaleKind() {
   return {[](const std::string &text) -> std::string {
     if (text == "dynamic" || text == "off" || above(0)(text).empty())
       return "";
-    return "must be dynamic, off or a number above 0 that fits 32 bits, but is "
-           "'" +
-           text + "'" + suggest(text, {"dynamic", "off"});
+    if (std::string fault = checkFits(text); !fault.empty())
+      return fault;
+    return "must be dynamic, off or a number above 0, but is '" + text + "'" +
+           suggest(text, {"dynamic", "off"});
   }};
 }
 

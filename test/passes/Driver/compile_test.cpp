@@ -64,7 +64,7 @@ TEST_F(Compile, SaysWhichOptionIsWrong) {
   options.ema = 2;
   CompileResult result = mpc::compile(options);
   EXPECT_EQ(result.failure, ModelError::Usage);
-  EXPECT_NE(result.error.find("option 'ema' must lie in [0, 1)"),
+  EXPECT_NE(result.error.find("option 'ema' must be in [0, 1)"),
             std::string::npos);
   EXPECT_EQ(result.package, "");
 }

@@ -89,7 +89,7 @@ TEST(Options, AreCheckedInTheLibrary) {
   CompileOptions options;
   options.ema = 1;
   EXPECT_EQ(checkOptions(options),
-            "option 'ema' must lie in [0, 1), but is '1'");
+            "option 'ema' must be in [0, 1), but is '1'");
   options = {};
   options.lr = std::numeric_limits<double>::quiet_NaN();
   EXPECT_NE(checkOptions(options).find("option 'lr' must be a number"),

@@ -229,8 +229,10 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->option_text("OUT.mpc")
       ->check(NotEmpty());
   compile
-      ->add_option("--data", options->data,
-                   "Training data, to detect the loss and to be checked")
+      ->add_option(
+          "--data", options->data,
+          "Training data; used to detect the loss, and checked against the "
+          "model")
       ->option_text("FILE.npz");
   options->arguments.addTo(*compile);
   compile

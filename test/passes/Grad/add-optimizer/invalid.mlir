@@ -16,14 +16,14 @@
 
 // NAME:       error: option 'optimizer' must be sgd, momentum, adam, {{.*}} or rmsprop, but is 'ftrl'
 // LR:         error: option 'lr' must be a number of at least 0
-// BETA:       error: option 'beta2' must lie in [0, 1), but is '1'
+// BETA:       error: option 'beta2' must be in [0, 1), but is '1'
 // EPSILON:    error: option 'epsilon' must be a number above 0
 // NESTEROV:   error: option 'nesterov' needs optimizer momentum, but it is 'adamw'
 // CLIP:       error: option 'clip-norm' must be a number of at least 0
 // CLIP-VALUE: error: option 'clip-value' must be a number of at least 0
-// MOMENTUM:   error: option 'momentum' must lie in [0, 1)
-// ALPHA:      error: option 'alpha' must lie in [0, 1)
-// EMA:        error: option 'ema' must lie in [0, 1), but is '1'
+// MOMENTUM:   error: option 'momentum' must be in [0, 1)
+// ALPHA:      error: option 'alpha' must be in [0, 1)
+// EMA:        error: option 'ema' must be in [0, 1), but is '1'
 // SCHEDULE:   error: option 'lr-schedule' must be constant, {{.*}} but is 'sine'
 // ACCUMULATE: error: option 'accumulate' must be a whole number from 1
 // UNKNOWN:    error: unknown option 'emaa'; did you mean 'ema'?

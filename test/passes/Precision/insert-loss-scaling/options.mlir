@@ -5,7 +5,7 @@
 // RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=loss-scale-init=0 2>&1 | FileCheck %s --check-prefix=INIT
 // RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=loss-scale-growth=1 2>&1 | FileCheck %s --check-prefix=GROWTH
 
-// INIT: error: option 'loss-scale-init' must be a number above 0 that fits 32 bits, but is '0'
+// INIT: error: option 'loss-scale-init' must be a number above 0, but is '0'
 // GROWTH: error: option 'loss-scale-growth' must be a number above 1
 
 // CHECK: train.state @loss_scale loss_scale : tensor<f32> = dense<1.024000e+03>
