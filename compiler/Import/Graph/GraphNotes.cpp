@@ -47,9 +47,11 @@ void GraphImporter::noteDecisions() {
     noteModel();
   }
   if (numWidened > 0)
-    result.notes.push_back(std::to_string(numWidened) +
-                           " initializers of 16-bit floats are imported as " +
-                           (floatType.isF64() ? "f64" : "f32"));
+    result.notes.push_back(
+        std::to_string(numWidened) +
+        (numWidened == 1 ? " initializer is" : " initializers are") +
+        " converted from 16-bit floats to " +
+        (floatType.isF64() ? "f64" : "f32"));
 }
 
 /// Returns true if a node reads the elements of an input, not only its shape or
