@@ -48,7 +48,8 @@ static std::string inModelTypes(StringRef message) {
     SmallVector<StringRef> parts;
     type.split(parts, 'x');
     text += message.take_front(at);
-    text += parts.pop_back_val().str() + "[" + llvm::join(parts, ",") + "]";
+    StringRef element = parts.pop_back_val();
+    text += element.str() + "[" + llvm::join(parts, ",") + "]";
     message = message.drop_front(last + end.size());
   }
   return text + message.str();

@@ -241,7 +241,7 @@ void CompileArguments::printMessages(const CompileResult &result) const {
          at += place.size())
       text.replace(at, named.size(), place);
   }
-  CompileResult located;
+  CompileResult located{};
   located.notes = result.notes;
   located.diagnostics = text;
   located.error = result.error;

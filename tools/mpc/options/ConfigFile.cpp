@@ -356,7 +356,8 @@ static void sayDefaults(const CLI::App &command) {
       return;
     mpc::CompileOptions both = given;
     both.given.insert(row.name);
-    if (checkGiven(both).empty())
+    // What is wrong without the option is reported elsewhere.
+    if (checkGiven(both) == checkGiven(given))
       say("# %s = %s\n", row.name,
           row.isSwitch() ? "false" : tomlValues(values).c_str());
   });
