@@ -31,8 +31,12 @@ static ModelError reportFileError(llvm::Error error, StringRef path,
   ModelError kind = ModelError::Invalid;
   llvm::handleAllErrors(std::move(error), [&](const ModelFileError &info) {
     kind = info.kind;
+    // The location names the file.
+    std::string text = info.message, name = ("'" + path + "'").str();
+    if (size_t at = text.find(name); at != std::string::npos)
+      text.replace(at, name.size(), "the file");
     emitError(FileLineColLoc::get(context, path, info.line, info.column))
-        << info.message;
+        << text;
   });
   return kind;
 }

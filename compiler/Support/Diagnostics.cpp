@@ -6,6 +6,7 @@
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/JSON.h"
 
 using namespace mlir;
@@ -32,6 +33,26 @@ static StringRef dropOpPrefix(StringRef message) {
   auto [name, tail] = rest.split("' op ");
   bool isOpName = name.contains('.') && !name.contains(' ') && !tail.empty();
   return isOpName ? tail : message;
+}
+
+/// Writes types of tensors as models do: "f32[2,3]" instead of
+/// "'tensor<2x3xf32>'".
+static std::string inModelTypes(StringRef message) {
+  static constexpr StringLiteral begin = "'tensor<", end = ">'";
+  std::string text;
+  for (size_t at; (at = message.find(begin)) != StringRef::npos;) {
+    size_t last = message.find(end, at);
+    if (last == StringRef::npos)
+      break;
+    StringRef type = message.slice(at + begin.size(), last);
+    SmallVector<StringRef> parts;
+    type.split(parts, 'x');
+    text += message.take_front(at);
+    StringRef element = parts.pop_back_val();
+    text += element.str() + "[" + llvm::join(parts, ",") + "]";
+    message = message.drop_front(last + end.size());
+  }
+  return text + message.str();
 }
 
 /// Prints the subject of a message: "node 'fc1' (Gemm): ". A type in lower case
@@ -73,7 +94,7 @@ std::string mpc::describe(const Diagnostic &diagnostic) {
   if (nodeName(loc).empty())
     return text;
   printSubject(os, nodeName(loc), nodeType(loc));
-  os << dropOpPrefix(text);
+  os << inModelTypes(dropOpPrefix(text));
   return line;
 }
 
@@ -116,7 +137,8 @@ void mpc::ModelDiagnosticHandler::print(const Diagnostic &diagnostic) {
     printSubject(os, name, nodeType(loc));
     message = dropOpPrefix(message);
   }
-  os << severityName(diagnostic.getSeverity()) << ": " << message;
+  os << severityName(diagnostic.getSeverity()) << ": "
+     << (name.empty() ? message.str() : inModelTypes(message));
   if (!llvm::json::isUTF8(line))
     line = llvm::json::fixUTF8(line);
   for (size_t i = 0; i < line.size(); ++i) {

@@ -413,13 +413,14 @@ struct AddLossPass
     func::FuncOp evaluate = Program(module).entry(EntryRole::Evaluate);
     LossChoice choice;
     choice.inGraph = true;
-    choice.text = ("'" + name.getValue() + "' of the model").str();
+    choice.text = ("'" + name.getValue() + "'").str();
     for (func::FuncOp func : {train, evaluate})
       if (auto own = findLoss(getReturn(func).getOperand(0)))
         splitLabelsBySample(func, own->prediction, own->target);
     std::optional<Loss> loss = prepareLoss(train, choice);
     if (loss)
-      choice.text += (", " + lossName(loss->kind)).str();
+      choice.text += (" (" + lossName(loss->kind) + ")").str();
+    choice.text += ", computed by the model's own training step";
     if (hasPerplexity(evaluate, choice,
                       findLoss(getReturn(evaluate).getOperand(0))))
       module->setAttr(kMetricsAttr,
@@ -433,7 +434,7 @@ struct AddLossPass
       }
     describeJoinedOutputs(predict);
     module->setAttr(kLossAttr, StringAttr::get(&getContext(), choice.text));
-    addNote(module, "loss: " + choice.text + " (its own training step's)");
+    addNote(module, "loss: " + choice.text);
     return success();
   }
 };

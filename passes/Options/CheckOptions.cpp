@@ -32,14 +32,14 @@ static std::string checkLossScale(const CompileOptions &options) {
   if (options.lossScale != "dynamic")
     return "";
   if (!(scale.min < scale.max))
-    return quoted("loss-scale-min") + " must lie below " +
-           quoted("loss-scale-max") + ", but is " + shortest(scale.min) +
-           ", not below " + shortest(scale.max);
+    return quoted("loss-scale-min") + " (" + shortest(scale.min) +
+           ") must be less than " + quoted("loss-scale-max") + " (" +
+           shortest(scale.max) + ")";
   if (scale.init < scale.min || scale.init > scale.max)
-    return quoted("loss-scale-init") + " must lie between " +
-           quoted("loss-scale-min") + " and " + quoted("loss-scale-max") +
-           ", " + shortest(scale.min) + " and " + shortest(scale.max) +
-           ", but is " + shortest(scale.init);
+    return quoted("loss-scale-init") + " (" + shortest(scale.init) +
+           ") must be between " + quoted("loss-scale-min") + " (" +
+           shortest(scale.min) + ") and " + quoted("loss-scale-max") + " (" +
+           shortest(scale.max) + ")";
   return "";
 }
 
@@ -118,8 +118,7 @@ static std::string checkSchedule(const CompileOptions &options) {
                 : "");
   if (options.totalSteps > 0 && options.warmup >= options.totalSteps &&
       schedule.hasEnd)
-    return valueOf(options, OptionId::warmup) +
-           " leaves no step after the warm-up, out of " +
+    return valueOf(options, OptionId::warmup) + " must be less than " +
            valueOf(options, OptionId::totalSteps);
   if (options.lrMin > options.lr && given.count("lr-min"))
     return valueOf(options, OptionId::lrMin) + " is above " +
@@ -136,6 +135,14 @@ static std::string checkFormula(const CompileOptions &options) {
       return quoted(name.c_str()) + " has no effect with " +
              valueOf(options, OptionId::optimizer);
   }
+  bool hasGroupDecay = std::any_of(
+      options.groups.begin(), options.groups.end(), [](const auto &rule) {
+        return rule.find("weight-decay=") != std::string::npos;
+      });
+  double decay = withDefaults(options.optimizer, options).weightDecay;
+  if (options.given.count("no-decay") && decay == 0 && !hasGroupDecay)
+    return quoted("no-decay") + " has no effect: " + quoted("weight-decay") +
+           " is 0 with " + valueOf(options, OptionId::optimizer);
   if (options.emaWarmup && options.ema == 0)
     return quoted("ema-warmup") + " requires " + quoted("ema");
   return "";
@@ -146,6 +153,10 @@ std::string mpc::checkGiven(const CompileOptions &options) {
     if (options.given.count(row.name))
       if (std::string fault = checkNeeds(options, row); !fault.empty())
         return fault;
+  if (options.given.count("force-low") &&
+      !precisionOf(options.precision).tensors)
+    return quoted("force-low") + " has no effect with " +
+           valueOf(options, OptionId::precision);
   if (options.given.count("error-budget") && options.profileFile.empty())
     return quoted("error-budget") + " requires " + quoted("profile") +
            "=FILE.json, which contains the measured effect of rounding";

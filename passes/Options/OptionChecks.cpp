@@ -184,7 +184,7 @@ OptionCheck check::whole(uint64_t low, uint64_t high) {
         isWhole ? std::strtoull(text.c_str(), nullptr, 10) : uint64_t(0);
     if (isWhole && errno == 0 && value >= low && value <= high)
       return "";
-    if (isWhole && high == INT64_MAX && (errno != 0 || value > high))
+    if (isWhole && (errno != 0 || value > high))
       return "must be at most " + std::to_string(high) + ", but is '" + text +
              "'";
     std::string range = high == INT64_MAX ? "of at least " + std::to_string(low)
@@ -203,7 +203,7 @@ static bool parseFinite(const std::string &text, double &value) {
 
 /// The fault of a text that is not a number or is one that f32 cannot hold; ""
 /// for other texts.
-static std::string describeMisfit(const std::string &text) {
+static std::string describeBadNumber(const std::string &text) {
   double value;
   if (!readValue(text, value) || !std::isfinite(value))
     return "must be a number, but is '" + text + "'";
@@ -217,7 +217,7 @@ OptionCheck check::atLeast(double low) {
     double value;
     if (parseFinite(text, value) && value >= low)
       return "";
-    if (std::string fault = describeMisfit(text); !fault.empty())
+    if (std::string fault = describeBadNumber(text); !fault.empty())
       return fault;
     return "must be at least " + shortest(low) + ", but is '" + text + "'";
   }};
@@ -228,7 +228,7 @@ OptionCheck check::above(double low) {
     double value;
     if (parseFinite(text, value) && value > low)
       return "";
-    if (std::string fault = describeMisfit(text); !fault.empty())
+    if (std::string fault = describeBadNumber(text); !fault.empty())
       return fault;
     return "must be above " + shortest(low) + ", but is '" + text + "'";
   }};
@@ -272,7 +272,8 @@ OptionCheck check::stepsOrShare() {
 
 OptionCheck check::lossKind() {
   static const std::vector<std::string> losses = {
-      "softmax-cross-entropy", "mse", "l1", "bce-with-logits", "output:NAME"};
+      "softmax-cross-entropy", "mse",       "l1",
+      "bce-with-logits",       "KIND:NAME", "output:NAME"};
   return {[](const std::string &value) -> std::string {
     size_t colon = value.find(':');
     if (colon == std::string::npos || colon + 1 == value.size())

@@ -70,15 +70,16 @@ public:
            << pattern << "': " << fault;
   }
 
-  /// Searches the pattern in the mnemonic, and in each of the op's nodes' name,
-  /// with and without the gradient suffix, module path (from `paths`, which may
-  /// be null) and type. Ops that read weights never match: they have the
-  /// weight's name, but compute nothing.
+  /// Searches the pattern in each of the op's nodes' name, with and without the
+  /// gradient suffix, module path (from `paths`, which may be null) and type;
+  /// in the mnemonic only if the op belongs to no node. Ops that read weights
+  /// never match: they have the weight's name, but compute nothing.
   bool matches(Operation *op, DictionaryAttr paths) {
     if (pattern.empty() || op->hasTrait<train::AccessesStates>())
       return false;
-    bool found = regex->match(op->getName().stripDialect());
+    bool found = false, isNamed = false;
     visitNodes(op->getLoc(), [&](StringRef name, StringRef type) {
+      isNamed |= !name.empty();
       StringRef forward = name;
       forward.consume_back(kGradientSuffix);
       auto path = paths ? paths.getAs<StringAttr>(forward) : StringAttr();
@@ -91,6 +92,8 @@ public:
       for (StringRef text : {forward, type, module})
         seen.insert(text);
     });
+    if (!isNamed)
+      found = regex->match(op->getName().stripDialect());
     matched |= found;
     return found;
   }
@@ -345,9 +348,13 @@ struct AssignPrecisionPass
         continue;
       }
       const FormatFacts *format = findFormat(name, &FormatFacts::option);
-      if (!format || !canGive(*format))
-        return refuse() << "with option 'precision'=" << precision
-                        << " a format is " << describeFormats();
+      if (!format)
+        return refuse() << "unknown format '" << name << "'; use "
+                        << describeFormats();
+      if (!canGive(*format))
+        return refuse() << name << " requires option 'precision'=" << name
+                        << "; with " << precision << ", use "
+                        << describeFormats();
       rules.add(option, text, pattern, format->format);
     }
     return success();

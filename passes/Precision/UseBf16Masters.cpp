@@ -330,10 +330,11 @@ private:
     llvm::raw_string_ostream os(text);
     bool isKahan = kind == Masters::Kahan;
     os << "option 'master-weights'=" << masterWeights << ": "
-       << (isKahan ? "4 bytes per weight instead of 6, a bf16 value and its "
-                     "rounding error; products read the value, all other ops "
-                     "the sum"
-                   : "2 bytes per weight instead of 6, in bf16 for all ops; "
+       << (isKahan ? "4 bytes per weight instead of 6: a bf16 weight and its "
+                     "rounding error. Matrix products read only the weight; "
+                     "other ops read the sum of both"
+                   : "2 bytes per weight instead of 6: bf16 weights for all "
+                     "ops; "
                      "updates are rounded stochastically, keyed by the seed")
        << ". Rounding changed the initial weights by at most "
        << llvm::format("%.2g", 100 * change)

@@ -121,9 +121,9 @@ struct RecomputePass
     }
     bool isTrained = !module->hasAttr(kPredictOnlyAttr);
     emitUsageError(module.getLoc())
-        << "recompute and memory-budget need a backward pass that mpc makes; "
-        << (isTrained ? "this model brings its own" : "this model has none")
-        << "; leave them out";
+        << "option 'recompute' and option 'memory-budget' do not apply: "
+        << (isTrained ? "the model brings its own training step"
+                      : "the model has no backward pass");
     signalPassFailure();
   }
 
@@ -134,10 +134,12 @@ private:
       return success();
     if (recompute != "none")
       return emitUsageError(loc)
-             << "memory-budget chooses what to recompute; leave out recompute";
+             << "option 'memory-budget' chooses what to recompute; omit "
+                "option 'recompute'";
     if (!parseBudget(memoryBudget))
       return emitUsageError(loc)
-             << "memory-budget must be a number of bytes, such as 512MB, or a "
+             << "option 'memory-budget' must be a number of bytes, such as "
+                "512MB, or a "
                 "share of what is saved without it, such as 60%, but is '"
              << memoryBudget << "'";
     return success();
@@ -157,8 +159,9 @@ private:
           findWithinBudget(func, extents, most, least);
       if (!enough)
         return emitUsageError(func.getLoc())
-               << "memory-budget: '" << func.getName() << "' saves at least "
-               << formatBytes(least) << " for the backward pass, "
+               << "option 'memory-budget': '" << func.getName()
+               << "' saves at least " << formatBytes(least)
+               << " for the backward pass, "
                << percent(double(least) / double(before)) << " of the "
                << formatBytes(before)
                << " without recomputation, but may save only "

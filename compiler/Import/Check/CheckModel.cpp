@@ -143,8 +143,9 @@ std::string mpc::unsupportedReason(const onnx::NodeProto &node, int64_t opset) {
     return ("exists from opset " + Twine(since) + " on, the model uses " +
             Twine(opset))
         .str();
-  return isDefaultDomain(node.domain()) ? "not supported"
-                                        : "not an op of the default domain";
+  return isDefaultDomain(node.domain())
+             ? "not supported"
+             : ("custom op of domain '" + node.domain() + "'");
 }
 
 /// Reports all unsupported ops in one error with one note each, ops in order of
@@ -180,8 +181,9 @@ static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
   auto plural = [](size_t count, StringRef noun) {
     return (Twine(count) + " " + noun + (count == 1 ? "" : "s")).str();
   };
-  auto error = emitError(loc) << plural(unsupported.size(), "unsupported op")
-                              << " in " << plural(numNodes, "node");
+  auto error = emitError(loc)
+               << plural(unsupported.size(), "unsupported op") << " in "
+               << plural(numNodes, "node") << "; 'mpc doctor' shows what to do";
   for (auto &[name, uses] : unsupported) {
     constexpr size_t kShown = 5;
     std::string text;
@@ -253,8 +255,8 @@ LogicalResult NameChecker::define(StringRef name, Location loc) {
   auto [entry, isNew] = defined.try_emplace(name, loc);
   if (isNew)
     return success();
-  auto error = emitError(loc) << "the name '" << name << "' is taken";
-  error.attachNote(entry->second) << "it was first given here";
+  auto error = emitError(loc) << "'" << name << "' is already defined";
+  error.attachNote(entry->second) << "first defined here";
   return error;
 }
 
@@ -269,7 +271,7 @@ LogicalResult NameChecker::reportUndefined(StringRef name, StringRef label,
   auto error = emitError(loc)
                << label << " '" << name
                << "' is used before the node that produces it; nodes must be "
-                  "sorted, and a cycle cannot be";
+                  "in topological order, so cycles are not allowed";
   error.attachNote(nodeLocation(*producer, context)) << "it is produced here";
   return error;
 }

@@ -185,9 +185,10 @@ static void noteFoldedByTorchScript(const onnx::GraphProto &graph,
       folded.push_back(nodeLabel(node).str());
   if (!folded.empty())
     notes.push_back(
+        "judging by the initializer names, PyTorch's exporter folded a "
+        "BatchNormalization into " +
         describe("Conv", folded) +
-        ": by their names, PyTorch's exporter folded a BatchNormalization into "
-        "these weights and biases, so it is not trained; export with "
+        "; a folded batch norm cannot be trained; export with "
         "training=TrainingMode.TRAINING and do_constant_folding=False");
 }
 

@@ -66,8 +66,8 @@ LogicalResult Dimensions::collect(ArrayRef<const ValueInfoProto *> inputs,
     if (!input->type().has_tensor_type())
       return emitError(loc, "is not a tensor; only tensors are supported");
     if (!input->type().tensor_type().has_shape())
-      return emitError(loc, "has no shape; give it one (with symbolic "
-                            "dimensions where sizes vary)");
+      return emitError(loc, "no shape is given; use symbolic dimensions "
+                            "where sizes vary");
     if (shapeProto(*input).dim_size() > int(kMaxRank))
       return emitError(loc)
              << "has " << shapeProto(*input).dim_size()
@@ -137,8 +137,9 @@ void Dimensions::bindFirstAxes(const ImportOptions &options, bool isGiven,
     batchSymbols.insert(symbol.name);
     if (sizes.try_emplace(symbol.name, batchSize).second &&
         !(isFirst && isGiven))
-      notes.push_back("dimension '" + symbol.name + "' (" + symbol.place +
-                      ") is not bound: using " + std::to_string(batchSize) +
+      notes.push_back("the size of dimension '" + symbol.name + "' (" +
+                      symbol.place + ") is not given: using " +
+                      std::to_string(batchSize) +
                       (options.batch || first.empty()
                            ? ""
                            : "; use option 'batch' to change it"));

@@ -284,6 +284,7 @@ private:
   bool isDecided(const onnx::TensorProto &tensor);
   void noteModel();
   void noteCopies();
+  void noteNonFinite();
   void noteDetached();
   void noteUses();
   void noteBodies();

@@ -1,12 +1,17 @@
 //===- GraphNotes.cpp - Notes of an import -------------------------===//
 
 #include "compiler/Import/Check/AttributeNames.h"
+#include "compiler/Import/Graph/Elements.h"
 #include "compiler/Import/Graph/GraphImporter.h"
 #include "compiler/Import/Initializers/InitializerHeuristics.h"
 #include "compiler/Import/Normalize/ModulePaths.h"
 
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
+
+#include <cmath>
+#include <cstring>
+#include <optional>
 
 using namespace mlir;
 using namespace mpc;
@@ -42,9 +47,11 @@ void GraphImporter::noteDecisions() {
     noteModel();
   }
   if (numWidened > 0)
-    result.notes.push_back(std::to_string(numWidened) +
-                           " initializers of 16-bit floats are imported as " +
-                           (floatType.isF64() ? "f64" : "f32"));
+    result.notes.push_back(
+        std::to_string(numWidened) +
+        (numWidened == 1 ? " initializer is" : " initializers are") +
+        " converted from 16-bit floats to " +
+        (floatType.isF64() ? "f64" : "f32"));
 }
 
 /// Returns true if a node reads the elements of an input, not only its shape or
@@ -123,6 +130,7 @@ void GraphImporter::noteModel() {
   noteUses();
   noteBodies();
   noteCopies();
+  noteNonFinite();
   noteDetached();
 }
 
@@ -160,6 +168,68 @@ void GraphImporter::noteCopies() {
           ", but is trained separately; if they are one weight of the model, "
           "export it with optimize=False");
     seen.add(tensor, *data);
+  }
+}
+
+/// The index of the first element that is inf or nan: one whose exponent bits,
+/// `mask`, are all set.
+template <typename Bits>
+static std::optional<size_t> findNonFinite(llvm::ArrayRef<char> bytes,
+                                           Bits mask) {
+  for (size_t i = 0; i < bytes.size() / sizeof(Bits); ++i) {
+    Bits bits;
+    std::memcpy(&bits, bytes.data() + i * sizeof(Bits), sizeof(Bits));
+    if ((bits & mask) == mask)
+      return i;
+  }
+  return std::nullopt;
+}
+
+static std::optional<size_t> findNonFinite(llvm::ArrayRef<char> bytes,
+                                           int32_t dataType) {
+  switch (dataType) {
+  case onnx::TensorProto::FLOAT:
+    return findNonFinite<uint32_t>(bytes, 0x7f800000);
+  case onnx::TensorProto::DOUBLE:
+    return findNonFinite<uint64_t>(bytes, uint64_t(0x7ff) << 52);
+  case onnx::TensorProto::FLOAT16:
+    return findNonFinite<uint16_t>(bytes, 0x7c00);
+  case onnx::TensorProto::BFLOAT16:
+    return findNonFinite<uint16_t>(bytes, 0x7f80);
+  default:
+    return std::nullopt;
+  }
+}
+
+/// Training cannot recover from a parameter that is not finite.
+void GraphImporter::noteNonFinite() {
+  for (const onnx::TensorProto &tensor : graph.initializer()) {
+    if (!trained.contains(tensor.name()))
+      continue;
+    auto data = tensors.read(tensor);
+    if (!data) {
+      llvm::consumeError(data.takeError()); // The error was reported before.
+      continue;
+    }
+    size_t size = dataTypeSize(tensor.data_type());
+    auto at = findNonFinite(data->bytes, tensor.data_type());
+    if (!at)
+      continue;
+    TensorBytes element = *data;
+    element.bytes = data->bytes.slice(*at * size, size);
+    bool isNan = std::isnan(readFloats(element, tensor.data_type()).front());
+    llvm::SmallVector<int64_t> index(tensor.dims_size());
+    int64_t rest = *at;
+    for (int i = tensor.dims_size(); i-- > 0; rest /= tensor.dims(i))
+      index[i] = rest % tensor.dims(i);
+    std::string text;
+    llvm::raw_string_ostream os(text);
+    os << "initializer '" << tensor.name() << "' contains "
+       << (isNan ? "nan" : "inf") << " at [";
+    llvm::interleave(index, os, ",");
+    os << "]; training cannot recover from it";
+    result.notes.push_back(text);
+    return;
   }
 }
 

@@ -48,8 +48,9 @@ static Expected<std::string> findPrefix(StringRef folder) {
   if (prefixes.empty())
     return makeModelError(
         ModelError::Io,
-        "is a folder without " + kTraining +
-            ": neither a model nor the training artifacts of ONNX Runtime");
+        "the folder has no " + kTraining +
+            "; give an ONNX file, or a folder with the training artifacts of "
+            "ONNX Runtime");
   llvm::sort(prefixes);
   if (prefixes.size() > 1)
     return makeModelError(ModelError::Usage,

@@ -78,8 +78,8 @@ private:
     if (origin.op >= 0)
       return nameOf(function.ops[origin.op]);
     if (!origin.state.empty())
-      return "'" + origin.state + "' of the model";
-    return origin.isInput ? "an input" : "what has no line";
+      return "state '" + origin.state + "'";
+    return origin.isInput ? "an input" : "a value not listed in this report";
   }
 
   std::string describe(const Operand &operand) const {
@@ -159,11 +159,11 @@ private:
     std::string text = option + "='^" + llvm::Regex::escape(op.node) + "$': ";
     Change change = estimateChange(function, line);
     int64_t bytes = change.bytes < 0 ? -change.bytes : change.bytes;
-    text += "about " + inBytes(static_cast<uint64_t>(bytes)) +
-            (change.bytes < 0 ? " less to move" : " more to move");
+    text += "moves about " + inBytes(static_cast<uint64_t>(bytes)) +
+            (change.bytes < 0 ? " less" : " more");
     if (change.casts != 0)
-      text += ", " + count(std::abs(change.casts), "cast") +
-              (change.casts < 0 ? " less" : " more");
+      text += std::string(" and ") + (change.casts < 0 ? "removes " : "adds ") +
+              count(std::abs(change.casts), "cast");
     return text + ", all else being equal";
   }
 

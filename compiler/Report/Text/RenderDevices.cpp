@@ -107,6 +107,9 @@ void mpc::report::printDevices(llvm::raw_ostream &os, const Report &report,
   for (const Object *device :
        objectsAt(*report.json.getAsObject(), "devices")) {
     std::string name = textAt(*device, "device");
+    if (llvm::none_of(report.devices,
+                      [&](const Device &shown) { return shown.name == name; }))
+      continue;
     os << '\n';
     printTransposes(os, name, *device, width);
     for (const Object *architecture : objectsAt(*device, "architectures"))

@@ -202,8 +202,9 @@ void mpc::report::printGroups(llvm::raw_ostream &os, const Report &report,
     size_t shown = std::min(most, group.parameters.size());
     std::string text;
     llvm::raw_string_ostream stream(text);
-    stream << llvm::format("Group at %g of the rate, weight decay %g: ",
-                           group.rate, group.decay)
+    stream << llvm::format(
+                  "Group with %g times the learning rate and weight decay %g: ",
+                  group.rate, group.decay)
            << count(group.parameters.size(), "parameter") << ": "
            << llvm::join(llvm::ArrayRef(group.parameters).take_front(shown),
                          ", ");

@@ -6,6 +6,7 @@
 #include "compiler/Support/UserInput/Nearest.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 
 using namespace mpc;
 using namespace mpc::report;
@@ -49,8 +50,8 @@ mpc::report::selectFunctions(const Report &report, const Selection &selection) {
     std::vector<StringRef> names;
     for (const Function &function : report.functions)
       names.push_back(function.name);
-    return malformed("has no function '" + selection.function + "'" +
-                     describeNearest(selection.function, names));
+    return malformed("has no function '" + selection.function + "'; it has '" +
+                     llvm::join(names, "', '") + "'");
   }
   return functions;
 }

@@ -47,12 +47,11 @@ std::string mpc::report::describeTime(const Report &report, const Rates &rates,
   add(report.wideName(), time.wide);
   std::string low = report.lowNameWithoutFp8().str();
   add(time.low > 0 && !rates.multipliesLow()
-          ? low + " (multiplied as " + report.wideName().str() + ")"
+          ? low + ", multiplied as " + report.wideName().str()
           : low,
       time.low);
   if (time.fp8 > 0)
-    add(rates.multipliesFp8() ? "fp8" : "fp8 (multiplied as " + low + ")",
-        time.fp8);
+    add(rates.multipliesFp8() ? "fp8" : "fp8, multiplied as " + low, time.fp8);
   os << " (estimated from the rates of " << rates.machine << ')';
   return text;
 }

@@ -43,15 +43,20 @@ std::string mpc::describeNearest(StringRef pattern,
                                  llvm::ArrayRef<StringRef> names) {
   constexpr size_t kShown = 3;
   std::string word = lettersOf(pattern);
+  const size_t limit = (word.size() + 2) / 3;
   std::set<std::tuple<unsigned, unsigned, StringRef>> ranked;
-  for (StringRef name : names)
-    if (!name.empty())
-      ranked.insert(
-          {distanceToPart(word, name), name.edit_distance(word), name});
+  for (StringRef name : names) {
+    if (name.empty())
+      continue;
+    unsigned distance = distanceToPart(word, name);
+    // Omit names that have little or nothing in common with the word.
+    if (distance <= limit && distance < word.size())
+      ranked.insert({distance, name.edit_distance(word), name});
+  }
   if (ranked.empty())
     return "";
   size_t count = std::min(kShown, ranked.size());
-  std::string text = count == 1 ? "; nearest is " : "; nearest are ";
+  std::string text = count == 1 ? "; similar name: " : "; similar names: ";
   for (auto [i, entry] : llvm::enumerate(ranked)) {
     if (i == count)
       break;

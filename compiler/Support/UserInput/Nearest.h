@@ -10,8 +10,8 @@
 namespace mpc {
 
 /// Lists the `names` that a regular expression (or name) was probably meant to
-/// match, for the end of a message: "; nearest are 'a', 'b' and 'c'". At most
-/// three distinct names, the nearest first; "" if there are no names.
+/// match, for the end of a message: "; similar names: 'a', 'b' and 'c'". At
+/// most three distinct names, the nearest first; "" if no name is similar.
 std::string describeNearest(llvm::StringRef pattern,
                             llvm::ArrayRef<llvm::StringRef> names);
 

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu_isa.h"
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
@@ -80,5 +81,12 @@ llvm::Expected<CpuTarget> mpc::findCpuTarget(llvm::StringRef name) {
     if (info->getFeatureBits().test(feature.Value) &&
         isVectorFeature(feature.Key))
       target.features.push_back(feature.Key);
+  // Code for older CPUs would call functions that convert f16, which packages
+  // do not contain; 32-bit CPUs cannot execute the code at all.
+  for (llvm::StringRef required : {"avx2", "fma", "f16c"})
+    if (triple.isX86() && !llvm::is_contained(target.features, required))
+      return llvm::createStringError(
+          "CPU '" + target.cpu + "' lacks " + required.upper() +
+          "; mpc requires AVX2, FMA and F16C, as in x86-64-v3");
   return target;
 }

@@ -100,7 +100,8 @@ static FailureOr<unsigned> findOutput(func::FuncOp predict, StringRef name) {
     if (resultName(predict, i) == name)
       return i;
   return emitUsageError(predict.getLoc())
-         << "the model has no output '" << name << "'; its outputs are "
+         << "the model has no output '" << name << "'; its "
+         << (all.size() == 1 ? "only output is " : "outputs are ")
          << listOutputs(predict, all);
 }
 
@@ -112,7 +113,8 @@ static FailureOr<unsigned> onlyOutput(func::FuncOp predict) {
   return predict.emitError("the model has ")
          << all.size() << " outputs (" << listOutputs(predict, all)
          << ") and no loss; use option 'loss'=output:NAME if one of them is "
-            "the loss, or option 'loss'=KIND:NAME to take a loss of one";
+            "the loss, or option 'loss'=KIND:NAME to compute a loss from one "
+            "of them";
 }
 
 Value mpc::findPrediction(Value output, const LossChoice &choice) {

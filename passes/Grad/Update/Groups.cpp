@@ -52,7 +52,7 @@ static FailureOr<Rule> parseRule(ModuleOp module, StringRef text,
         !std::isfinite(static_cast<float>(number)))
       return refuse("'" + setting +
                     "' must be lr=0.1x, lr=RATE or weight-decay=RATE, with a "
-                    "number from 0 on");
+                    "number of at least 0");
     if ((key == "weight-decay" && rule.decay) || (key == "lr" && rule.rate))
       return refuse("'" + key + "' is set twice");
     if (key == "weight-decay") {
@@ -318,7 +318,7 @@ SmallVector<std::string> ParameterGroups::describe() const {
     stream << own.size()
            << (own.size() == 1 ? " parameter with " : " parameters with ");
     if (group.rate != 1)
-      stream << llvm::format("%g of the rate, ", group.rate);
+      stream << llvm::format("%g times the learning rate and ", group.rate);
     stream << llvm::format("weight decay %g", group.decay) << ": '"
            << llvm::join(ArrayRef(own).take_front(4), "', '") << "'";
     if (own.size() > 4)

@@ -134,8 +134,8 @@ TEST(Report, RefusesWhatIsNoReport) {
   EXPECT_EQ(render(R"({"functions": [], "devices": 1})"),
             "error: the precision report has devices that are not a list");
   EXPECT_EQ(render(kProfiledReport, "apply"),
-            "error: the precision report has no function 'apply'; nearest are "
-            "'step' and 'predict'");
+            "error: the precision report has no function 'apply'; it has "
+            "'step', 'predict'");
 }
 
 // Programs rely on ids: no id is used twice, and each can be found.

@@ -149,11 +149,11 @@ TEST(ReportSummary, EstimatesTimes) {
             "rates of an abacus)");
   rates.fp8 = rates.low;
   EXPECT_EQ(describeTime(report, rates, {50, 25, 25}),
-            "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8 (multiplied as bf16) "
+            "50.0 % in f32, 25.0 % in bf16, 25.0 % in fp8, multiplied as bf16 "
             "(estimated from the rates of an abacus)");
   rates.low = rates.fp8 = rates.wide;
   EXPECT_EQ(describeTime(report, rates, {75, 25, 0}),
-            "75.0 % in f32, 25.0 % in bf16 (multiplied as f32) (estimated from "
+            "75.0 % in f32, 25.0 % in bf16, multiplied as f32 (estimated from "
             "the rates of an abacus)");
   EXPECT_EQ(
       describeTime(report, rates, {100, 0, 0}),
@@ -196,7 +196,7 @@ TEST(ReportSummary, KnowsFunctions) {
   EXPECT_NE(summary(100, "predict").find("What stays f32 in 'predict'"),
             std::string::npos);
   EXPECT_EQ(summary(100, "stp"), "the precision report has no function 'stp'; "
-                                 "nearest are 'step' and 'predict'");
+                                 "it has 'step', 'predict'");
 }
 
 } // namespace

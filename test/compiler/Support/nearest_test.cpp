@@ -10,19 +10,21 @@ namespace {
 
 TEST(Nearest, TakesThePartOfANameThatIsNearest) {
   EXPECT_EQ(describeNearest("^fc.wieght$", {"conv.bias", "block.fc.weight"}),
-            "; nearest are 'block.fc.weight' and 'conv.bias'");
+            "; similar name: 'block.fc.weight'");
   EXPECT_EQ(describeNearest("con1", {"conv2", "conv1", "fc1"}),
-            "; nearest are 'conv1', 'conv2' and 'fc1'");
+            "; similar names: 'conv1', 'conv2' and 'fc1'");
 }
 
 TEST(Nearest, OffersThreeAtMostAndEachOnce) {
-  EXPECT_EQ(describeNearest("x", {"a", "b", "a", "c", "d", ""}),
-            "; nearest are 'a', 'b' and 'c'");
+  EXPECT_EQ(describeNearest("ab", {"a1", "a2", "a1", "a3", "a4", ""}),
+            "; similar names: 'a1', 'a2' and 'a3'");
 }
 
-TEST(Nearest, IsEmptyWithoutCandidates) {
+TEST(Nearest, IsEmptyWithoutSimilarCandidates) {
   EXPECT_EQ(describeNearest("x", {}), "");
-  EXPECT_EQ(describeNearest(".*", {"a"}), "; nearest is 'a'");
+  EXPECT_EQ(describeNearest(".*", {"a"}), "");
+  EXPECT_EQ(describeNearest("x", {"a", "b"}), "");
+  EXPECT_EQ(describeNearest("head", {"conv1"}), "");
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 // CHECK-LABEL: func.func @predict
 // CHECK:       train.matmul {{.*}}(tensor<64x64xbf16>, tensor<64x64xbf16>)
 // CHECK:       train.matmul {{.*}}mpc.precision.decision = #amp.decision<"option.op-precision", {{.*}}>{{.*}}} : (tensor<64x64xf32>, tensor<64x64xf32>)
-// NEAREST:     error: option 'op-precision'='haed=fp32' matches no node and no op type; nearest {{.*}}'head'
+// NEAREST:     error: option 'op-precision'='haed=fp32' matches no node and no op type; similar name{{.*}}'head'
 // WEIGHT:      error: option 'op-precision'='weight=fp32' matches no node and no op type
 module attributes {mpc.module_paths = {node_linear = "blocks.0.fc", node_linear_1 = "head"}} {
   train.state @head.weight constant : tensor<64x64xf32> = dense<1.0> : tensor<64x64xf32>

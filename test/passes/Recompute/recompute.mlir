@@ -59,9 +59,9 @@
 // NONE-NOT:   train.remat_barrier
 // NONE-NOT:   mpc.recomputed
 
-// LEAST: error: memory-budget: 'step' saves at least {{.*}} for the backward pass, {{.*}} % of the {{.*}} without recomputation, but may save only 10 B; raise the budget or use a smaller batch
-// MANY: error: memory-budget must be a number of bytes, such as 512MB, or a share of what is saved without it, such as 60%, but is '
-// BOTH: error: memory-budget chooses what to recompute; leave out recompute
+// LEAST: error: option 'memory-budget': 'step' saves at least {{.*}} for the backward pass, {{.*}} % of the {{.*}} without recomputation, but may save only 10 B; raise the budget or use a smaller batch
+// MANY: error: option 'memory-budget' must be a number of bytes, such as 512MB, or a share of what is saved without it, such as 60%, but is '
+// BOTH: error: option 'memory-budget' chooses what to recompute; omit option 'recompute'
 // MODE: error: option 'recompute' must be none, selective or full, but is 'some'
 train.state @w parameter : tensor<8x8xf32>
 func.func @step(%x: tensor<64x8xf32>, %t: tensor<64x8xf32>) -> (tensor<f32>, tensor<8x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) attributes {train.entry = #train.entry<step>} {

@@ -243,7 +243,7 @@ static int runCompile(const CompileCommand &options) {
           .count();
   if (loss)
     explainLoss(*loss, options.data, result);
-  printMessages(result);
+  options.arguments.printMessages(result);
   if (!options.data.empty() && !failed(result.failure) && !output.empty())
     checkData(options.data, compile.output, loss);
   compile.output = output;
@@ -267,8 +267,10 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->option_text("OUT.mpc")
       ->check(NotEmpty());
   compile
-      ->add_option("--data", options->data,
-                   "Training data, to detect the loss and to be checked")
+      ->add_option(
+          "--data", options->data,
+          "Training data; used to detect the loss, and checked against the "
+          "model")
       ->option_text("FILE.npz");
   options->arguments.addTo(*compile);
   compile

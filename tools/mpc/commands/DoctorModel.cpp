@@ -34,11 +34,11 @@ static bool trains(const Examination &found) {
 /// Why an op is not accepted, and what to do about it.
 static std::string advice(const ModelSurvey::Refusal &refusal) {
   if (refusal.why == "not supported")
-    return "not supported: exclude it from the export, or write it with other "
-           "ops";
+    return "exclude it from the export, or write it with other ops";
   if (refusal.why.rfind("exists", 0) == 0)
     return refusal.why + ": export it with that opset";
-  return refusal.why + ": export the model before a runtime optimizes it";
+  return refusal.why +
+         "; if a runtime's optimizer added it, use the unoptimized model";
 }
 
 //===----------------------------------------------------------------------===//

@@ -80,7 +80,7 @@ static std::string findReport(const std::string &path,
   if (std::filesystem::path(path).extension() == ".mpc")
     return std::string(Package(path).report(options.device));
   mpc::CompileResult result = mpc::compile(options.arguments.toOptions(path));
-  printMessages(result);
+  options.arguments.printMessages(result);
   if (failed(result.failure))
     throw AlreadyReported(exitCodeOf(result.failure));
   auto other = result.otherReports.find(options.device);
@@ -171,6 +171,10 @@ static mpc::report::Report read(const std::string &path,
                    "'; it has one for " +
                    (names.empty() ? "no device" : llvm::join(names, " and ")));
   }
+  if (!options.device.empty())
+    llvm::erase_if(report->devices, [&](const mpc::report::Device &device) {
+      return device.name != options.device;
+    });
   return std::move(*report);
 }
 

@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <tuple>
 
@@ -222,6 +223,30 @@ CompileArguments::toOptions(const std::string &model) const {
   if (!result.profileFile.empty() && !std::ifstream(result.profileFile))
     throw Failure(InputOutput, describeUnreadable(result.profileFile));
   return result;
+}
+
+/// Errors name the rules of a policy file by file and line.
+void CompileArguments::printMessages(const CompileResult &result) const {
+  std::string text = result.diagnostics;
+  bool namesRule = text.find("option 'policy'='") != std::string::npos;
+  std::error_code error;
+  // A pipe cannot be read again.
+  if (!namesRule || !std::filesystem::is_regular_file(policyFile, error))
+    return mpc::tool::printMessages(result);
+  for (const PrecisionRule &rule : readPolicy(policyFile).rules) {
+    std::string named = "option 'policy'='" + formatRule(rule) + "'";
+    std::string place =
+        policyFile + ":" + std::to_string(rule.line) + ": '" + rule.match + "'";
+    for (size_t at = 0; (at = text.find(named, at)) != std::string::npos;
+         at += place.size())
+      text.replace(at, named.size(), place);
+  }
+  CompileResult located{};
+  located.notes = result.notes;
+  located.diagnostics = text;
+  located.error = result.error;
+  located.failure = result.failure;
+  mpc::tool::printMessages(located);
 }
 
 void mpc::tool::printDiagnostics(const std::string &diagnostics) {

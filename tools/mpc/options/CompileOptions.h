@@ -47,6 +47,10 @@ public:
   /// options.
   PrecisionPolicy policy() const;
 
+  /// Prints the messages of a compilation with these options like
+  /// tool::printMessages.
+  void printMessages(const CompileResult &result) const;
+
   /// The name of the first of these options that was given, except a shown
   /// profile; "" if there is none.
   std::string firstGiven() const;

@@ -327,18 +327,45 @@ static std::string tomlValues(const std::vector<std::string> &texts) {
   return "[" + list + "]";
 }
 
-/// Prints the defaults of options that were not given, as comments.
+/// The given options of a command, as far as their combinations matter.
+static mpc::CompileOptions givenOptions(const CLI::App &command) {
+  mpc::CompileOptions options;
+  visitOptions(options, [&](mpc::OptionId id, auto &field) {
+    const mpc::OptionRow &row = optionRow(id);
+    const CLI::Option *option =
+        command.get_option_no_throw(std::string("--") + row.name);
+    bool isGiven = option && row.isFlag && option->count() > 0;
+    if (!isGiven)
+      return;
+    options.given.insert(row.name);
+    // These have another form on the command line.
+    if (id != mpc::OptionId::targets && id != mpc::OptionId::policy)
+      for (const std::string &text : option->results())
+        (void)setOption(row, text, field);
+  });
+  return options;
+}
+
+/// Prints, as comments, the defaults of options that were not given but may be
+/// given with the others.
 static void printDefaults(const CLI::App &command) {
-  mpc::CompileOptions defaults;
+  const mpc::CompileOptions given = givenOptions(command), defaults;
   visitOptions(defaults, [&](mpc::OptionId id, const auto &field) {
     const mpc::OptionRow &row = optionRow(id);
     std::string name = std::string("--") + row.name;
     const CLI::Option *option = command.get_option_no_throw(name);
     std::vector<std::string> values = writeValue(row, field);
     bool isUnset = values.empty() || values.front().empty() ||
-                   values.front() == mpc::shortest(mpc::kUnset);
-    if (option && option->count() == 0 && row.isFlag && !isUnset)
-      printResult("# %s = %s\n", row.name, tomlValues(values).c_str());
+                   values.front() == mpc::shortest(mpc::kUnset) ||
+                   !row.check(values.front()).empty();
+    if (!option || option->count() > 0 || !row.isFlag || isUnset)
+      return;
+    mpc::CompileOptions both = given;
+    both.given.insert(row.name);
+    // What is wrong without the option is reported elsewhere.
+    if (checkGiven(both) == checkGiven(given))
+      printResult("# %s = %s\n", row.name,
+                  row.isSwitch() ? "false" : tomlValues(values).c_str());
   });
 }
 

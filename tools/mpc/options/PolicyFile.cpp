@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <optional>
 
 using namespace mpc::tool;
 
@@ -39,9 +40,17 @@ public:
     toml::table table = parse();
     checkKeys(table, {"version", "precision", "residual", "rule"});
     const toml::node *version = table.get("version");
-    if (!version || version->value<int64_t>() != kVersion)
-      refuse(version ? *version : table,
-             format("version must be %lld, the one this mpc reads",
+    if (!version)
+      refuse(table, format("no version is given; add 'version = %lld'",
+                           static_cast<long long>(kVersion)));
+    std::optional<int64_t> number = version->value<int64_t>();
+    if (!number)
+      refuse(*version, "version must be a number");
+    if (*number != kVersion)
+      refuse(*version,
+             format("version %lld is not supported; this mpc reads version "
+                    "%lld",
+                    static_cast<long long>(*number),
                     static_cast<long long>(kVersion)));
     PrecisionPolicy policy;
     if (const toml::node *precision = table.get("precision"))
@@ -162,8 +171,9 @@ private:
                        *format = rule->get("format");
       if (!match || !format)
         refuse(entry, "a rule needs 'match' and 'format'");
-      policy.rules.push_back(
-          {text(*match, "match"), word(*format, "format", kFormatNames)});
+      policy.rules.push_back({text(*match, "match"),
+                              word(*format, "format", kFormatNames),
+                              unsigned(match->source().begin.line)});
     }
   }
 
@@ -208,12 +218,12 @@ PrecisionRule mpc::tool::parsePrecisionRule(const std::string &option,
   if (at == std::string::npos || at == 0)
     throw Failure(Usage,
                   option + " must be REGEX=FORMAT, but is '" + text + "'");
-  PrecisionRule rule = {text.substr(0, at), text.substr(at + 1)};
+  PrecisionRule rule = {text.substr(0, at), text.substr(at + 1), /*line=*/0};
   if (std::find(kFormatNames.begin(), kFormatNames.end(), rule.format) ==
       kFormatNames.end())
-    throw Failure(Usage, option + "='" + text + "': a format is one of " +
-                             joinWords(kFormatNames) + ", but this is '" +
-                             rule.format + "'" +
+    throw Failure(Usage, option + "='" + text + "': unknown format '" +
+                             rule.format + "'; use " +
+                             joinWords(kFormatNames, "or") +
                              suggest(rule.format, kFormatNames));
   return rule;
 }

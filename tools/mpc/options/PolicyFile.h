@@ -26,6 +26,7 @@ namespace mpc::tool {
 struct PrecisionRule {
   std::string match;  ///< Regex of node names and op types.
   std::string format; ///< fp32, low, or the program's 16-bit format.
+  unsigned line = 0;  ///< In a policy file; 0 for a rule from an option.
 };
 
 struct PrecisionPolicy {

@@ -29,7 +29,7 @@ static std::vector<std::string> knownTargets() {
   return known;
 }
 
-/// "cpu, cuda or cuda:sm_N with N 70, 75, 80 or 90".
+/// "cpu, cuda and cuda:sm_N (N = 70, 75, 80 or 90)".
 static std::string describeTargets() {
   std::vector<std::string> forms;
   for (const kernels::DeviceRow &device : kernels::kDevices)
@@ -45,10 +45,10 @@ static std::string describeTargets() {
     std::string_view first = architectures.front();
     std::string_view prefix =
         first.substr(0, first.find_last_not_of("0123456789") + 1);
-    forms.push_back(join(device, prefix) + "N with N " +
-                    joinWords(numbers, "or"));
+    forms.push_back(join(device, prefix) +
+                    "N (N = " + joinWords(numbers, "or") + ")");
   }
-  return joinWords(forms, "or");
+  return joinWords(forms);
 }
 
 std::vector<std::string> mpc::tool::splitTargets(const std::string &list) {
@@ -80,8 +80,8 @@ TargetList::TargetList() : CLI::Validator("") {
     std::vector<std::string> targets;
     for (std::string target : splitTargets(list)) {
       if (std::find(known.begin(), known.end(), target) == known.end())
-        return "must be " + describeTargets() +
-               ", several with commas between, but has '" + target + "'" +
+        return "unknown target '" + target +
+               "'; use a comma-separated list of " + describeTargets() +
                suggestTarget(target, known);
       const kernels::DeviceRow *bare = kernels::find_device(target);
       if (bare && !bare->architecture.empty())

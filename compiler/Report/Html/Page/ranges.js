@@ -43,7 +43,7 @@ function brokenText(tensor) {
 function rangeText(op) {
   return (op.ranges || []).map((tensor) => `largest ${rough(tensor.largest)}, smallest above 0 ${rough(tensor.smallest)}, ` +
     `zeros ${partOf(tensor, tensor.zeros)}, not finite ${brokenText(tensor)}, ` +
-    `for f16 too small ${tooSmall(tensor, FORMATS.f16)}, too large ${tooLarge(tensor, FORMATS.f16)}`).join('\n');
+    `too small for f16: ${tooSmall(tensor, FORMATS.f16)}; too large: ${tooLarge(tensor, FORMATS.f16)}`).join('\n');
 }
 
 //===--- Drawings ---===//
@@ -115,6 +115,6 @@ function rangeDetails(op) {
       element('h2', {}, `Measured${op.ranges.length > 1 ? `, result ${i + 1} of ${op.ranges.length}` : ''}: f32, ${count(report.profile.steps, 'step')}, ${report.profile.file}`),
       list, histogram(tensor),
       element('table', {}, header(['format'], ['too small'], ['too large'], ['changes the loss by', 1]), ...rows),
-      element('p', {}, 'Scales of FP8 are not taken into account. Bars are logarithmic. The change of the loss by rounding all elements is a first-order estimate, the root mean square over the steps.'));
+      element('p', {}, 'Scales of FP8 are not taken into account. Bars are logarithmic. The change of the loss caused by rounding all elements is a first-order estimate, the root mean square over the steps.'));
   });
 }

@@ -3,12 +3,12 @@
 // RUN: not mpc-opt %s --split-input-file --mpc-add-loss=loss=mse:c 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not mpc-opt %s --split-input-file --mpc-add-loss=loss=softmax-cross-entropy:a 2>&1 | FileCheck %s --check-prefix=CLASSES
 
-// UNKNOWN: error: option 'loss' must be softmax-cross-entropy, mse, l1, bce-with-logits or output:NAME, but is 'hinge'
+// UNKNOWN: error: option 'loss' must be softmax-cross-entropy, mse, l1, bce-with-logits, KIND:NAME or output:NAME, but is 'hinge'
 // NAME:    error: the model has no output 'c'; its outputs are 'a', 'b'
 // CLASSES: error: softmax-cross-entropy needs an output [N, C, ..] of two classes or more, but 'a' is f32[4]
 
 module {
-  // expected-error @+1 {{the model has 2 outputs ('a', 'b') and no loss; use option 'loss'=output:NAME if one of them is the loss, or option 'loss'=KIND:NAME to take a loss of one}}
+  // expected-error @+1 {{the model has 2 outputs ('a', 'b') and no loss; use option 'loss'=output:NAME if one of them is the loss, or option 'loss'=KIND:NAME to compute a loss from one of them}}
   func.func @predict(%x: tensor<4xf32>) -> (tensor<4xf32> {mpc.name = "a"}, tensor<4xf32> {mpc.name = "b"}) attributes {train.entry = #train.entry<predict>} {
     return %x, %x : tensor<4xf32>, tensor<4xf32>
   }

@@ -13,19 +13,19 @@
 // RUN: not mpc-opt %s --mpc-add-optimizer="lr=0 group=fc:lr=0.5" 2>&1 | FileCheck %s --check-prefix=ZERO
 
 // MATCH:   error: option 'group'='fz' matches no parameter
-// NEAR:    error: option 'no-decay'='norm.scle' matches no parameter; nearest are 'norm.scale'
+// NEAR:    error: option 'no-decay'='norm.scle' matches no parameter; similar name{{s?}}: 'norm.scale'
 // PATTERN: error: option 'group'='(' is not a regular expression: parentheses not balanced
 // FORM:    error: option 'group'='fc': must be REGEX:lr=NUMBER,weight-decay=NUMBER, or one of these settings
-// NUMBER:  error: option 'group'='fc:lr=-1': 'lr=-1' must be lr=0.1x, lr=RATE or weight-decay=RATE, with a number from 0 on
+// NUMBER:  error: option 'group'='fc:lr=-1': 'lr=-1' must be lr=0.1x, lr=RATE or weight-decay=RATE, with a number of at least 0
 // SETTING: error: option 'group'='fc:beta1=0.5': 'beta1' is not a setting; use lr or weight-decay
 // ZERO:    error: option 'group'='fc:lr=0.5': a rate needs option 'lr' above 0, or a factor: lr=0.1x
 
 // The last of several matching rules counts; models need not have biases.
-// LAST: mpc.notes = ["option 'no-decay'=biases matches no parameter", "1 parameter with 2 of the rate, {{.*}}: 'fc.weight'", "2 parameters with 3 of the rate,
+// LAST: mpc.notes = ["option 'no-decay'=biases matches no parameter", "1 parameter with 2 times the learning rate, {{.*}}: 'fc.weight'", "2 parameters with 3 times the learning rate,
 // LARGE: error: option 'group'='fc:lr=1e60x': 'lr=1e60x' must be
 
 // Parameters of a group are adjacent, and each group has its own rows.
-// CHECK:      mpc.notes = ["1 parameter with 0.1 of the rate, weight decay 0.5: 'fc.weight'", "1 parameter with weight decay 0: 'norm.scale'", "1 parameter with weight decay 0.5: 'out.weight'"]
+// CHECK:      mpc.notes = ["1 parameter with 0.1 times the learning rate and weight decay 0.5: 'fc.weight'", "1 parameter with weight decay 0: 'norm.scale'", "1 parameter with weight decay 0.5: 'out.weight'"]
 // CHECK:      train.state @parameters parameter {slots = [#train.slot<"fc.weight", 0, [2, 4]>, #train.slot<"norm.scale", 1024, [4]>, #train.slot<"out.weight", 2048, [4, 4]>]} : tensor<3x1024xf32>
 // NONE:       mpc.notes = ["3 parameters with weight decay 0: 'fc.weight', 'norm.scale', 'out.weight'"]
 // NONE:       train.state @parameters parameter {slots = [{{.*}}]} : tensor<1x1024xf32>

@@ -128,8 +128,8 @@ static LogicalResult inferShape(AdaptorTy adaptor, const OpError &error,
   auto [rows, sumLhs] = matrixExtents(lhs, adaptor.getTransposeLhs());
   auto [sumRhs, columns] = matrixExtents(rhs, adaptor.getTransposeRhs());
   if (sumLhs != sumRhs) // matmul_c2, scaled_matmul_c2
-    return error("must sum over equal extents, but they are ", sumLhs, " in ",
-                 lhs, " and ", sumRhs, " in ", rhs);
+    return error("inner dimensions do not match: ", sumLhs, " in ", lhs,
+                 " and ", sumRhs, " in ", rhs);
 
   if (!OpTrait::util::getBroadcastedShape(batchShape(adaptor.getLhs()),
                                           batchShape(adaptor.getRhs()),

@@ -27,8 +27,8 @@ using namespace mpc::train;
 #define MPC_ELEMENTWISE(OP, CLASS, PER_ELEMENT, REASON)                        \
   MPC_OP_FACTS(OP, CLASS, PER_ELEMENT *countElements(getResult()), REASON)
 
-MPC_ELEMENTWISE(AddOp, Follow, 1, "rounds once, where its operands do")
-MPC_ELEMENTWISE(SubOp, Follow, 1, "rounds once, where its operands do")
+MPC_ELEMENTWISE(AddOp, Follow, 1, "follows the format of its operands")
+MPC_ELEMENTWISE(SubOp, Follow, 1, "follows the format of its operands")
 MPC_ELEMENTWISE(NegOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluOp, Transparent, 1, "commutes exactly with a cast")
 MPC_ELEMENTWISE(ReluGradOp, Follow, 1, "passes the gradient or zero")
@@ -67,7 +67,7 @@ static amp::PrecisionClass followIfInRange(FloatType low) {
   return reaches ? amp::PrecisionClass::Follow : amp::PrecisionClass::Sensitive;
 }
 
-static constexpr const char *kRoundsOnce = "rounds once, where its operands do";
+static constexpr const char *kRoundsOnce = "follows the format of its operands";
 
 static StringRef explainRange(FloatType low, StringRef danger) {
   return followIfInRange(low) == amp::PrecisionClass::Follow ? kRoundsOnce
@@ -153,7 +153,7 @@ amp::PrecisionClass SelectOp::getPrecisionClass(FloatType) {
 StringRef SelectOp::getPrecisionReason(FloatType low) {
   return getPrecisionClass(low) == amp::PrecisionClass::Transparent
              ? "moves elements bit for bit"
-             : "rounds once, where its operands do";
+             : "follows the format of its operands";
 }
 
 int64_t SelectOp::getFlops() { return 0; }

@@ -132,7 +132,7 @@ func.func @matmul_c1(%x: tensor<4x3xf32>, %y: tensor<3xf32>) {
 // -----
 
 func.func @matmul_c2(%x: tensor<4x3xf32>, %y: tensor<3x5xf32>) {
-  // expected-error @+2 {{'train.matmul' op must sum over equal extents, but they are 3 in 'tensor<4x3xf32>' and 5 in 'tensor<3x5xf32>'}}
+  // expected-error @+2 {{'train.matmul' op inner dimensions do not match: 3 in 'tensor<4x3xf32>' and 5 in 'tensor<3x5xf32>'}}
   // expected-error @+1 {{'train.matmul' op failed to infer returned types}}
   %0 = train.matmul %x, %y {transpose_rhs} : (tensor<4x3xf32>, tensor<3x5xf32>) -> tensor<4x3xf32>
   return
@@ -175,7 +175,7 @@ func.func @scaled_matmul_c1(%x: tensor<4xf8E4M3FN>, %y: tensor<4x4xf8E4M3FN>, %f
 // -----
 
 func.func @scaled_matmul_c2(%x: tensor<2x4xf8E4M3FN>, %y: tensor<8x4xf8E4M3FN>, %f: tensor<f32>) {
-  // expected-error @+2 {{'train.scaled_matmul' op must sum over equal extents, but they are 4 in 'tensor<2x4xf8E4M3FN>' and 8 in 'tensor<8x4xf8E4M3FN>'}}
+  // expected-error @+2 {{'train.scaled_matmul' op inner dimensions do not match: 4 in 'tensor<2x4xf8E4M3FN>' and 8 in 'tensor<8x4xf8E4M3FN>'}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = train.scaled_matmul %x, %y, %f, %f : (tensor<2x4xf8E4M3FN>, tensor<8x4xf8E4M3FN>, tensor<f32>, tensor<f32>) -> tensor<2x4xbf16>
   return
