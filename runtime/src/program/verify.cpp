@@ -78,16 +78,9 @@ bool is_dtype(schema::DType dtype) {
   return mpc_dtype_size(dtype_of(dtype)) != 0;
 }
 
-<<<<<<< ours
 // FP8 is allowed only for values inside entry points: nothing outside knows the
 // scale.
-bool is_fp8(schema::DType dtype) {
-  return mpc_dtype_is_fp8(dtype_of(dtype));
-}
-=======
-// FP8 is for values inside functions only: its scale is not known outside.
 bool is_fp8(schema::DType dtype) { return mpc_dtype_is_fp8(dtype_of(dtype)); }
->>>>>>> theirs
 
 // FlatBuffers checks the alignment of a vector but not of its elements, and its
 // writer does not align empty vectors.
