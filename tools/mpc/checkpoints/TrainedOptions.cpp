@@ -74,7 +74,8 @@ OptionChanges mpc::tool::compareOptions(const Session &session,
       before = currentRate(session, program).value_or(*before);
     if (now == *before)
       continue;
-    (option.resume == Resume::Grave ? changes.incompatible : changes.compatible)
+    (option.resume == Resume::NeedsForce ? changes.incompatible
+                                         : changes.compatible)
         .push_back({option.name, quote(*before), quote(now)});
     changes.totalSteps |= option.id == OptionId::totalSteps;
     changes.states |= option.resume == Resume::AddsState;
