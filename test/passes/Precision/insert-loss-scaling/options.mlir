@@ -6,7 +6,7 @@
 // RUN: not mpc-opt %s --mpc-guard-states --mpc-insert-loss-scaling=loss-scale-growth=1 2>&1 | FileCheck %s --check-prefix=GROWTH
 
 // INIT: error: option 'loss-scale-init' must be above 0, but is '0'
-// GROWTH: error: option 'loss-scale-growth' must be a number above 1
+// GROWTH: error: option 'loss-scale-growth' must be above 1
 
 // CHECK: train.state @loss_scale loss_scale : tensor<f32> = dense<1.024000e+03>
 // CHECK: amp.update_scale {{.*}} {backoff = 2.500000e-01 : f32, ceiling = 4.096000e+03 : f32, floor = 2.000000e+00 : f32, growth = 4.000000e+00 : f32, hysteresis = 3 : i32, interval = 7 : i32
