@@ -72,11 +72,6 @@ static int runCompare(CompareCommand &options) {
         Usage,
         "steps are compared from the same states, which --master-weights=" +
             asked.masterWeights + " rounds; leave it out");
-  if (asked.precision == options.against && asked.policy.empty() &&
-      asked.opPrecision.empty() && asked.keepFp32.empty() &&
-      asked.forceLow.empty())
-    throw Failure(Usage, "--precision and --against are both " +
-                             options.against + "; choose two precisions");
   std::string page = findPage(options);
   options.settings.data = options.data;
   Comparison comparison(asked, referenceOf(asked, options.against),

@@ -267,10 +267,8 @@ Action mpc::tool::addCompile(CLI::App &app) {
       ->option_text("OUT.mpc")
       ->check(NotEmpty());
   compile
-      ->add_option(
-          "--data", options->data,
-          "Training data; used to detect the loss, and checked against the "
-          "model")
+      ->add_option("--data", options->data,
+                   "Training data: determines the loss, and is checked")
       ->option_text("FILE.npz");
   options->arguments.addTo(*compile);
   compile
