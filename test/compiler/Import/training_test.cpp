@@ -210,7 +210,7 @@ TEST(HostileTraining, MissingArtifacts) {
     EXPECT_EQ(importer.expectClearAnswer(folder), isOptimizer);
     if (!isOptimizer) {
       EXPECT_NE(importer.last.find(std::string(file) == "training_model.onnx"
-                                       ? "without training_model.onnx"
+                                       ? "no training_model.onnx"
                                        : file),
                 std::string::npos)
           << importer.last;

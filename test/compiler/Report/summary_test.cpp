@@ -196,7 +196,7 @@ TEST(ReportSummary, KnowsFunctions) {
   EXPECT_NE(summary(100, "predict").find("What stays f32 in 'predict'"),
             std::string::npos);
   EXPECT_EQ(summary(100, "stp"), "the precision report has no function 'stp'; "
-                                 "it has 'step', 'predict'");
+                                 "it has 'predict', 'step'");
 }
 
 } // namespace
