@@ -99,7 +99,8 @@ TEST(Options, AreCheckedInTheLibrary) {
   options = {};
   options.lossScaleMin = 4;
   options.lossScaleMax = 2;
-  EXPECT_NE(checkOptions(options).find("option 'loss-scale-max', but is 4"),
+  EXPECT_NE(checkOptions(options).find(
+                "(4) must be less than option 'loss-scale-max'"),
             std::string::npos);
   options = {};
   options.optimizer = "adamww";
@@ -127,7 +128,7 @@ TEST(Options, WithoutEffectAreRefusedIfGiven) {
   options = {};
   options.schedule = "step";
   EXPECT_EQ(checkGiven(options),
-            "option 'lr-schedule'=step needs option 'lr-period'");
+            "option 'lr-schedule'=step requires option 'lr-period'");
 }
 
 TEST(Options, OfFormulasHaveTheDefaultsOfTheOptimizer) {
