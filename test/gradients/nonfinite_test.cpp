@@ -146,7 +146,7 @@ TEST_P(NonFinite, WeightsAreNamed) {
   Session session(program);
   session.write("v", {0.5, kNan, 0.5, 0.5});
   expectText(session.tryStep(kGood),
-             "state 'v' is not finite (nan at position 1)");
+             "parameter 'v' of the model already contains nan at position 1");
   session.write("v", {0.5, 0.5, 0.5, 0.5});
   session.step(kGood);
 }
