@@ -42,11 +42,9 @@ class Workload:
 
 
 class Graph:
-    """A chain of nodes on input "x"; `top` is the input of the next node."""
+    """Nodes and weights of a model that is being made."""
 
-    def __init__(self, width):
-        self.width = width
-        self.top = "x"
+    def __init__(self):
         self.nodes = []
         self.initializers = []
         self.random = np.random.default_rng(SEED)
@@ -56,40 +54,24 @@ class Graph:
         self.initializers.append(numpy_helper.from_array(array, name))
         return name
 
-    def node(self, op_type, name, *more_inputs, **attributes):
-        output = f"{name}.out"
-        inputs = [self.top, *more_inputs]
+    def node(self, op_type, name, *inputs, outputs=None, **attributes):
+        """Appends a node and returns its first output."""
+        outputs = outputs or [f"{name}.out"]
         self.nodes.append(
-            helper.make_node(op_type, inputs, [output], name=name, **attributes)
+            helper.make_node(op_type, inputs, outputs, name=name, **attributes)
         )
-        self.top = output
-
-    def gemm(self, name, fan_in, fan_out):
-        bound = 1 / math.sqrt(fan_in)
-        # float32 from the start, because 4096 x 4096 doubles are 128 MiB.
-        shape = (fan_out, fan_in)
-        values = self.random.random(shape, dtype=np.float32) * (2 * bound) - bound
-        weight = self.weight(f"{name}.weight", values)
-        bias = self.weight(f"{name}.bias", self.random.uniform(-bound, bound, fan_out))
-        self.node("Gemm", name, weight, bias, transB=1)
+        return outputs[0]
 
     def count(self):
         return sum(math.prod(tensor.dims) for tensor in self.initializers)
 
-    def save(self, path, classes):
+    def save(self, path, x, logits, opset=OPSET):
         """Writes the model, with large weights in a separate file, and checks it."""
-        self.nodes[-1].output[0] = "logits"
-        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", self.width])
-        logits = helper.make_tensor_value_info(
-            "logits", TensorProto.FLOAT, ["N", classes]
-        )
-        graph = helper.make_graph(
-            self.nodes, path.stem, [x], [logits], self.initializers
-        )
+        graph = helper.make_graph(self.nodes, path.stem, [x], [logits], self.initializers)
         model = helper.make_model(
             graph,
-            opset_imports=[helper.make_opsetid("", OPSET)],
-            ir_version=9,
+            opset_imports=[helper.make_opsetid("", opset)],
+            ir_version=11,
             producer_name="gpu_models.py",
         )
         onnx.save(
@@ -102,6 +84,36 @@ class Graph:
         onnx.checker.check_model(str(path), full_check=True)
 
 
+class Chain(Graph):
+    """A chain of nodes on input "x"; `top` is the input of the next node."""
+
+    def __init__(self, width):
+        super().__init__()
+        self.width = width
+        self.top = "x"
+
+    def append(self, op_type, name, *more_inputs, **attributes):
+        self.top = self.node(op_type, name, self.top, *more_inputs, **attributes)
+
+    def gemm(self, name, fan_in, fan_out):
+        bound = 1 / math.sqrt(fan_in)
+        # float32 from the start, because 4096 x 4096 doubles are 128 MiB.
+        shape = (fan_out, fan_in)
+        values = self.random.random(shape, dtype=np.float32) * (2 * bound) - bound
+        weight = self.weight(f"{name}.weight", values)
+        bias = self.weight(f"{name}.bias", self.random.uniform(-bound, bound, fan_out))
+        self.append("Gemm", name, weight, bias, transB=1)
+
+    def finish(self, path, classes):
+        """Writes the model; the last node's output becomes "logits"."""
+        self.nodes[-1].output[0] = "logits"
+        x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", self.width])
+        logits = helper.make_tensor_value_info(
+            "logits", TensorProto.FLOAT, ["N", classes]
+        )
+        self.save(path, x, logits)
+
+
 def write_batch(path, batch, shape, classes, image="x"):
     random = np.random.default_rng(SEED + 1)
     x = random.standard_normal((batch, *shape), dtype=np.float32)
@@ -111,14 +123,14 @@ def write_batch(path, batch, shape, classes, image="x"):
 
 def make_perceptron(folder, name, layers, width, batch, **more):
     """`layers` products of width x width with ReLU between them."""
-    graph = Graph(width)
+    graph = Chain(width)
     for i in range(layers):
         graph.gemm(f"fc{i}", width, width)
         if i + 1 < layers:
-            graph.node("Relu", f"relu{i}")
+            graph.append("Relu", f"relu{i}")
     model, data = folder / f"{name}.onnx", folder / f"{name}.npz"
     parameters = graph.count()
-    graph.save(model, width)
+    graph.finish(model, width)
     write_batch(data, batch, (width,), width)
     # The gradient of the first input is not needed.
     products = 3 * layers - 1
@@ -177,16 +189,16 @@ def optimizer(folder, tiny):
 
 def rows(folder, name, tiny, norm):
     width, batch = (32, 16) if tiny else (4096, 8192)
-    graph = Graph(width)
+    graph = Chain(width)
     factors = graph.random.uniform(0.5, 1.5, (2, width))
-    graph.node("Mul", "scale", graph.weight("scale.weight", factors[0]))
+    graph.append("Mul", "scale", graph.weight("scale.weight", factors[0]))
     if norm:
         weight = graph.weight("norm.weight", factors[1])
         bias = graph.weight("norm.bias", graph.random.uniform(-0.5, 0.5, width))
-        graph.node("LayerNormalization", "norm", weight, bias, axis=-1, epsilon=1e-5)
+        graph.append("LayerNormalization", "norm", weight, bias, axis=-1, epsilon=1e-5)
     model, data = folder / f"{name}.onnx", folder / f"{name}.npz"
     parameters = graph.count()
-    graph.save(model, width)
+    graph.finish(model, width)
     write_batch(data, batch, (width,), width)
     # Two passes: over rows, reading x in f32 and writing gradients in 16 bit, and over
     # the columns of both for the gradients of the parameters.
@@ -217,6 +229,91 @@ def digits(folder, model, batch):
     twin = ("DigitsMlp" if model == "mlp" else "DigitsCnn",)
     path = DIGITS / f"{model}.onnx"
     return Workload(name, path, data, batch, twin, "host", parameters=parameters)
+
+
+class Transformer(Graph):
+    """GPT-2 with the op Attention of opset 23 and a classifier that shares its weight
+    with the token embedding."""
+
+    def __init__(self, layers, heads, width, length, vocabulary):
+        super().__init__()
+        self.layers, self.heads, self.width = layers, heads, width
+        self.length, self.vocabulary = length, vocabulary
+
+    def normal(self, name, *shape, deviation=0.02):
+        values = self.random.standard_normal(shape, dtype=np.float32)
+        return self.weight(name, values * np.float32(deviation))
+
+    def linear(self, name, x, fan_in, fan_out, deviation=0.02):
+        weight = self.normal(f"{name}.weight", fan_out, fan_in, deviation=deviation)
+        bias = self.weight(f"{name}.bias", np.zeros(fan_out))
+        turned = self.node("Transpose", f"{name}.turned", weight, perm=[1, 0])
+        product = self.node("MatMul", f"{name}.matmul", x, turned)
+        return self.node("Add", name, product, bias)
+
+    def norm(self, name, x):
+        weight = self.weight(f"{name}.weight", np.ones(self.width))
+        bias = self.weight(f"{name}.bias", np.zeros(self.width))
+        return self.node("LayerNormalization", name, x, weight, bias, axis=-1, epsilon=1e-5)
+
+    def layer(self, name, x):
+        # As in GPT-2, products before a residual connection begin smaller.
+        width, residual = self.width, 0.02 / math.sqrt(2 * self.layers)
+        packed = self.linear(f"{name}.qkv", self.norm(f"{name}.ln1", x), width, 3 * width)
+        parts = [f"{name}.{part}" for part in "qkv"]
+        self.node("Split", f"{name}.split", packed, outputs=parts, axis=-1, num_outputs=3)
+        heads = {"q_num_heads": self.heads, "kv_num_heads": self.heads}
+        mixed = self.node("Attention", f"{name}.attention", *parts, is_causal=1, **heads)
+        mixed = self.linear(f"{name}.proj", mixed, width, width, residual)
+        x = self.node("Add", f"{name}.add1", x, mixed)
+        wide = self.linear(f"{name}.up", self.norm(f"{name}.ln2", x), width, 4 * width)
+        wide = self.node("Gelu", f"{name}.gelu", wide, approximate="tanh")
+        narrow = self.linear(f"{name}.down", wide, 4 * width, width, residual)
+        return self.node("Add", f"{name}.add2", x, narrow)
+
+    def finish(self, path):
+        tokens = self.normal("wte.weight", self.vocabulary, self.width)
+        places = self.normal("wpe", self.length, self.width)
+        x = self.node("Gather", "wte", tokens, "x", axis=0)
+        x = self.node("Add", "embedded", x, places)
+        for i in range(self.layers):
+            x = self.layer(f"h{i}", x)
+        x = self.node("Flatten", "rows", self.norm("ln", x), axis=2)
+        self.node("Gemm", "head", x, tokens, outputs=["logits"], transB=1)
+        x = helper.make_tensor_value_info("x", TensorProto.INT64, ["N", self.length])
+        logits = helper.make_tensor_value_info(
+            "logits", TensorProto.FLOAT, ["R", self.vocabulary]
+        )
+        self.save(path, x, logits, opset=23)
+
+
+def gpt2(folder, tiny):
+    """GPT-2 with 124 million parameters; its vocabulary is rounded up to a multiple of
+    128, as in llm.c and nanoGPT."""
+    sizes = (2, 2, 32, 16, 128) if tiny else (12, 12, 768, 1024, 50304)
+    batch = 2 if tiny else 16
+    layers, _, width, length, vocabulary = sizes
+    graph = Transformer(*sizes)
+    model, data = folder / "gpt2.onnx", folder / "gpt2.npz"
+    graph.finish(model)
+    random = np.random.default_rng(SEED + 1)
+    ids = random.integers(0, vocabulary, (2, batch, length))
+    np.savez(data, x=ids[0], labels=ids[1])
+    # Products of weights, forward and backward, and half of the scores of attention,
+    # whose backward pass takes five products for the two of the forward pass.
+    tokens = batch * length
+    weights = layers * 12 * width * width + vocabulary * width
+    attention = layers * 7 * tokens * length * width
+    return Workload(
+        "gpt2",
+        model,
+        data,
+        batch,
+        ("Gpt2", *sizes),
+        "device",
+        parameters=graph.count(),
+        flops=6 * tokens * weights + attention,
+    )
 
 
 def without_dropout(work, folder):
@@ -261,6 +358,7 @@ PARTS = {
     "digits-cnn-1024": lambda folder, tiny: digits(folder, "cnn", 1024),
     "mlp": mlp,
     "mlp-fp8": mlp_fp8,
+    "gpt2": gpt2,
     "optimizer": optimizer,
     "softmax": lambda folder, tiny: rows(folder, "softmax", tiny, norm=False),
     "layernorm": lambda folder, tiny: rows(folder, "layernorm", tiny, norm=True),

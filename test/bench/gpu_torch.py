@@ -92,7 +92,50 @@ class DigitsCnn(nn.Module):
         return self.fc(x.mean((2, 3)))
 
 
-TWINS = {twin.__name__: twin for twin in (Perceptron, Rows, DigitsMlp, DigitsCnn)}
+class Gpt2Layer(nn.Module):
+    def __init__(self, heads, width):
+        super().__init__()
+        self.heads = heads
+        self.ln1 = nn.LayerNorm(width)
+        self.qkv = nn.Linear(width, 3 * width)
+        self.proj = nn.Linear(width, width)
+        self.ln2 = nn.LayerNorm(width)
+        self.up = nn.Linear(width, 4 * width)
+        self.down = nn.Linear(4 * width, width)
+
+    def attend(self, x):
+        batch, length, width = x.shape
+        q, k, v = (
+            part.view(batch, length, self.heads, -1).transpose(1, 2)
+            for part in self.qkv(x).split(width, dim=-1)
+        )
+        mixed = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.proj(mixed.transpose(1, 2).reshape(batch, length, width))
+
+    def forward(self, x):
+        x = x + self.attend(self.ln1(x))
+        wide = functional.gelu(self.up(self.ln2(x)), approximate="tanh")
+        return x + self.down(wide)
+
+
+class Gpt2(nn.Module):
+    def __init__(self, layers, heads, width, length, vocabulary):
+        super().__init__()
+        self.wte = nn.Embedding(vocabulary, width)
+        self.wpe = nn.Parameter(torch.zeros(length, width))
+        self.layers = layers
+        for i in range(layers):
+            self.add_module(f"h{i}", Gpt2Layer(heads, width))
+        self.ln = nn.LayerNorm(width)
+
+    def forward(self, tokens):
+        x = self.wte(tokens) + self.wpe
+        for i in range(self.layers):
+            x = getattr(self, f"h{i}")(x)
+        return functional.linear(self.ln(x).flatten(0, 1), self.wte.weight)
+
+
+TWINS = {twin.__name__: twin for twin in (Perceptron, Rows, DigitsMlp, DigitsCnn, Gpt2)}
 
 
 def make_model(twin, path):
@@ -156,7 +199,7 @@ class Training:
         if self.low:
             low = torch.autocast(self.device.split(":")[0], torch.bfloat16)
         with low:
-            return functional.cross_entropy(self.model(x), labels)
+            return functional.cross_entropy(self.model(x), labels.flatten())
 
     def backward(self):
         if self.mode == "reduce-overhead":

@@ -7,6 +7,8 @@ machine may become unavailable at any time. --resume runs only what results.json
 does not have. The exit code is 1 if a check failed; a skipped check is not a failure.
 """
 import argparse
+import concurrent.futures
+import functools
 import glob
 import json
 import os
@@ -18,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -98,7 +101,7 @@ class Runner:
         self.environment["MPC_GPU_PROGRAMS"] = str(self.content / "packages/programs")
         self.no_device = ""
         self.lists = {}  # Names of tests, by program.
-        self.ran_on = {}  # What the last training reported about its device.
+        self.lock = threading.Lock()  # Of `results` and what is printed and written.
 
     # --- Running --------------------------------------------------------------
 
@@ -136,13 +139,16 @@ class Runner:
             raise Failure(f"exit status {done.returncode}: {why}")
         return done.stdout
 
-    def record(self, stage, name, work, rest=()):
+    def record(self, stage, name, work, rest=None):
         """Runs one check and records its result; never raises. The result includes
         what `work` put into `rest`: the tests that must run in another process.
         """
         begin = time.monotonic()
         if (stage, name) in self.known:
-            self.keep(self.known[stage, name])
+            entry = self.known[stage, name]
+            if rest is not None:
+                rest[:] = entry.get("rest", [])
+            self.keep(entry)
             return
         entry = {"stage": stage, "name": name}
         try:
@@ -162,9 +168,16 @@ class Runner:
         self.keep(entry)
 
     def keep(self, entry):
-        self.results.append(entry)
-        print(line_of(entry), flush=True)
-        self.write()
+        with self.lock:
+            self.results.append(entry)
+            print(line_of(entry), flush=True)
+            self.write()
+
+    def side_by_side(self, tasks):
+        """Runs functions in up to --jobs threads."""
+        with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
+            for future in [pool.submit(task) for task in tasks]:
+                future.result()
 
     def need_device(self):
         if self.no_device:
@@ -189,27 +202,27 @@ class Runner:
 
     def smoke(self):
         """A first check that takes a minute: one process for each kind of work."""
-        for program in self.suite_programs():
-            for test in self.tests_of("smoke", program, r"Smoke\."):
-                self.record(
-                    "smoke", test, lambda: self.run_alone(program, test, SMOKE_SECONDS)
-                )
+        self.run_each_alone("smoke", r"Smoke\.", SMOKE_SECONDS)
 
     def steps(self):
         """Trains each package for a few steps, then models with ops that the digits lack."""
-        for package in sorted(self.content.glob("packages/*.mpc")):
-            name = f"{package.stem} {WINDOW} steps"
-            self.record("steps", name, lambda: self.check_steps(package))
-        for program in self.suite_programs():
-            for test in self.tests_of("steps", program, r"GpuModels.*(gpt|fp8)"):
-                self.record(
-                    "steps", test, lambda: self.run_alone(program, test, SHARD_SECONDS)
-                )
+        self.side_by_side(
+            functools.partial(
+                self.record,
+                "steps",
+                f"{package.stem} {WINDOW} steps",
+                functools.partial(self.check_steps, package),
+            )
+            for package in sorted(self.content.glob("packages/*.mpc"))
+        )
+        self.run_each_alone("steps", r"GpuModels.*(gpt|fp8)", SHARD_SECONDS)
 
     def suite(self):
-        for program in self.suite_programs():
-            tests = self.tests_of("suite", program, "")
-            self.run_shards("suite", program, tests)
+        self.side_by_side(
+            shard
+            for program in self.suite_programs()
+            for shard in self.shards("suite", program, self.tests_of("suite", program, ""))
+        )
 
     def suite_programs(self):
         return (self.content / "suite.txt").read_text().split()
@@ -232,54 +245,78 @@ class Runner:
                 self.record(stage, f"{program} list", lambda: throw(failure))
         return [test for test in self.lists[program] if re.search(pattern, test)]
 
+    def run_each_alone(self, stage, pattern, seconds):
+        """Runs each test whose name contains the pattern in a separate process."""
+        self.side_by_side(
+            functools.partial(
+                self.record,
+                stage,
+                test,
+                functools.partial(self.run_alone, program, test, seconds),
+            )
+            for program in self.suite_programs()
+            for test in self.tests_of(stage, program, pattern)
+        )
+
     def run_alone(self, program, test, seconds):
         command = [self.program(program), f"--gtest_filter={test}"]
-        done = self.run(f"{program}-alone", command, min(seconds, self.args.shard_seconds))
+        log = f"{program}-{file_name(test)}"
+        done = self.run(log, command, min(seconds, self.args.shard_seconds))
         return judge_tests([test], parse_test_results(done.stdout), done)
 
-    def run_shards(self, stage, program, tests, wrapper=(), seconds=None):
-        """Runs twenty tests at a time and continues after one that crashes or hangs."""
-        label = f"{program} {wrapper[2]}" if wrapper else program
+    def shards(self, stage, program, tests, wrapper=(), seconds=None):
+        """Functions that each run twenty tests and continue after one that crashes or
+        hangs."""
         shard = Shard(self, program, wrapper, seconds or self.args.shard_seconds)
         for begin in range(0, len(tests), SHARD):
-            left = tests[begin : begin + SHARD]
-            while left:
-                first, last = tests.index(left[0]) + 1, tests.index(left[-1]) + 1
-                name = f"{label} {first}-{last} of {len(tests)}"
-                rest = []
-                self.record(stage, name, lambda: shard.run(left, rest), rest)
-                left = self.results[-1].get("rest", [])
+            yield functools.partial(self.run_shard, stage, shard, tests, begin)
+
+    def run_shard(self, stage, shard, tests, begin):
+        left = tests[begin : begin + SHARD]
+        log = f"{shard.log_name}-{begin + 1}"
+        while left:
+            first, last = tests.index(left[0]) + 1, tests.index(left[-1]) + 1
+            name = f"{shard.label} {first}-{last} of {len(tests)}"
+            rest = []
+            self.record(stage, name, lambda: shard.run(log, left, rest), rest)
+            left = rest
 
     def digits(self):
-        for package in sorted(self.content.glob("packages/*.mpc")):
-            model, precision = package.stem.split("-")
-            checks = [
-                ("cpu", lambda: self.train_on_cpu(package)),
-                ("accuracy", lambda: self.check_accuracy(package, model, precision)),
-                ("agrees with the cpu", lambda: self.check_agreement(package, precision)),
-                ("resumes", lambda: self.check_resume(package)),
-            ]
-            if precision == "fp16":
-                checks.append(("skips overflows", lambda: self.check_skips(package)))
-            for what, check in checks:
-                self.record("digits", f"{package.stem} {what}", check)
+        self.side_by_side(
+            functools.partial(self.check_digits, package)
+            for package in sorted(self.content.glob("packages/*.mpc"))
+        )
+
+    def check_digits(self, package):
+        model, precision = package.stem.split("-")
+        checks = [
+            ("cpu", lambda: self.train_on_cpu(package)),
+            ("accuracy", lambda: self.check_accuracy(package, model, precision)),
+            ("agrees with the cpu", lambda: self.check_agreement(package, precision)),
+            ("resumes", lambda: self.check_resume(package)),
+        ]
+        if precision == "fp16":
+            checks.append(("skips overflows", lambda: self.check_skips(package)))
+        for what, check in checks:
+            self.record("digits", f"{package.stem} {what}", check)
 
     def train(self, package, device, *options):
-        """The losses, skipped steps and last accuracy of a run."""
+        """The losses, skipped steps and last accuracy of a run, and what it reported
+        about its device."""
         data = self.content / "runtime/examples/digits"
         command = [self.program("mpc"), "train", package, f"--device={device}"]
         command += ["--data", data / "digits-train.npz", "--json", *options]
         name = f"digits-{package.stem}-{device}"
         lines = self.must_run(name, command).splitlines()
         steps = [parse_line(line) for line in lines]
-        self.ran_on = next((step for step in steps if "kernels" in step), {})
+        device = next((step for step in steps if "kernels" in step), {})
         accuracies = [step["accuracy"] for step in steps if "accuracy" in step]
         steps = [step for step in steps if "loss" in step]
-        return steps, accuracies[-1] if accuracies else None
+        return steps, accuracies[-1] if accuracies else None, device
 
     def train_on_cpu(self, package):
         """Checks that the package and what is packed with it are complete."""
-        steps, _ = self.train(package, "cpu", f"--steps={WINDOW}", "--threads=2")
+        steps, _, _ = self.train(package, "cpu", f"--steps={WINDOW}", "--threads=2")
         if len(steps) != WINDOW or not steps[-1]["loss"] < steps[0]["loss"]:
             raise Failure(f"{len(steps)} steps, and the loss did not fall")
         return f"loss {steps[0]['loss']:.3f} to {steps[-1]['loss']:.3f}"
@@ -287,19 +324,22 @@ class Runner:
     def check_steps(self, package):
         self.need_device()
         precision = package.stem.split("-")[1]
-        losses = [
-            [step["loss"] for step in self.train(package, device, f"--steps={WINDOW}")[0]]
-            for device in ("cpu", "cuda")
-        ]
-        worst = compare_curves(*losses)
+        worst, ran_on = self.compare_devices(package, precision, WINDOW)
+        return f"losses differ by {worst:.1e}{describe_kernels(ran_on)}"
+
+    def compare_devices(self, package, precision, count):
+        """The difference between the losses of the CPU and of the GPU, and what the
+        latter reported about its device."""
+        runs = [self.train(package, device, f"--steps={count}") for device in ("cpu", "cuda")]
+        worst = compare_curves(*([step["loss"] for step in run[0]] for run in runs))
         if not worst <= AGREEMENT[precision]:
             raise Failure(f"losses differ by {worst:.1e}, more than {AGREEMENT[precision]:.0e}")
-        return f"losses differ by {worst:.1e}{describe_kernels(self.ran_on)}"
+        return worst, runs[1][2]
 
     def check_accuracy(self, package, model, precision):
         self.need_device()
         test = self.content / "runtime/examples/digits/digits-test.npz"
-        _, accuracy = self.train(package, "cuda", "--epochs=30", "--eval-data", test)
+        _, accuracy, _ = self.train(package, "cuda", "--epochs=30", "--eval-data", test)
         least = ACCURACY[model] - (FP8_LOSES if precision == "fp8" else 0)
         if accuracy is None or accuracy < least:
             raise Failure(f"accuracy {accuracy}, less than {least}")
@@ -307,13 +347,7 @@ class Runner:
 
     def check_agreement(self, package, precision):
         self.need_device()
-        losses = [
-            [step["loss"] for step in self.train(package, device, f"--steps={STEPS}")[0]]
-            for device in ("cpu", "cuda")
-        ]
-        worst = compare_curves(*losses)
-        if not worst <= AGREEMENT[precision]:
-            raise Failure(f"losses differ by {worst:.1e}, more than {AGREEMENT[precision]:.0e}")
+        worst, _ = self.compare_devices(package, precision, STEPS)
         return f"losses differ by {worst:.1e}"
 
     def check_resume(self, package):
@@ -354,7 +388,7 @@ class Runner:
                 tests = self.tests_of("sanitizer", program, pattern)
                 wrapper = ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
                 seconds = 9 * self.args.shard_seconds
-                self.run_shards("sanitizer", program, tests, wrapper, seconds)
+                self.side_by_side(self.shards("sanitizer", program, tests, wrapper, seconds))
 
     def need_sanitizer(self):
         self.need_device()
@@ -416,22 +450,23 @@ class Shard:
     def __init__(self, runner, program, wrapper, seconds):
         self.runner = runner
         self.command = [*wrapper, runner.program(program)]
-        self.log_name = f"{program}-shard"
+        self.label = f"{program} {wrapper[2]}" if wrapper else program
+        self.log_name = f"{file_name(self.label)}-shard"
         self.has_wrapper = bool(wrapper)
         self.seconds = seconds
         self.hangs = 0
 
-    def run(self, tests, rest):
+    def run(self, log_name, tests, rest):
         """Runs `tests` in one process. If it ends or hangs before all tests have
         ended, `rest` gets the others, except the one to blame.
         """
         if self.hangs >= MAX_HANGS:
             raise Skipped(f"{self.hangs} tests of this program hung")
-        log = self.runner.logs / f"{self.log_name}.log"
+        log = self.runner.logs / f"{log_name}.log"
         begin = log.stat().st_size if log.exists() else 0
         command = [*self.command, f"--gtest_filter={':'.join(tests)}"]
         try:
-            done = self.runner.run(self.log_name, command, self.seconds)
+            done = self.runner.run(log_name, command, self.seconds)
         except TimedOut as hung:
             output = read_text(log, begin)
             return self.judge_hang(tests, rest, parse_test_results(output), output, hung)
@@ -494,6 +529,11 @@ def line_of(entry):
     elif entry["status"] == "failed":
         detail = f"FAILED: {detail}"
     return f"{entry['stage']:10} {entry['name']:32} {entry['seconds']:7.1f} s  {detail}"
+
+
+def file_name(text):
+    """The text, with characters that are awkward in names of files replaced."""
+    return re.sub(r"[^\w.-]+", "-", text)
 
 
 def throw(error):
@@ -633,6 +673,7 @@ def parse_arguments():
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--only", required=True)
     parser.add_argument("--resume", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--shard-seconds", type=float, default=SHARD_SECONDS)
     parser.add_argument("bench_options", nargs="*")
     args = parser.parse_args()

@@ -7,6 +7,7 @@
 #   --only=LIST    of: doctor smoke steps suite digits sanitizer bench
 #                  (default: all, in this order)
 #   --resume       run only what results.json in --out does not have yet
+#   --jobs=N       processes that run side by side (default: 1); benchmarks never do
 #   --build        build from source even if the packed programs run
 #   others         are passed to test/bench/gpu.py: --parts mlp, --rounds 7, ...
 #
@@ -16,6 +17,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 out=${OUT:-$here/results}
 only=doctor,smoke,steps,suite,digits,sanitizer,bench
 build=0
+jobs=1
 resume=
 while [ $# -gt 0 ]; do
   case "$1" in
@@ -23,8 +25,9 @@ while [ $# -gt 0 ]; do
     --only=*) only=${1#*=} ;;
     --build) build=1 ;;
     --resume) resume=--resume ;;
+    --jobs=*) jobs=${1#*=} ;;
     --help)
-      sed -n '2,13s/^# \{0,1\}//p' "$0"
+      sed -n '2,14s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *) break ;;
@@ -63,4 +66,4 @@ if [ $build = 1 ]; then
   top=$content/built
 fi
 exec python3 "$content/tools/gpu/run.py" --content="$content" --programs="$top/bin" \
-  --out="$out" --only="$only" $resume -- "$@"
+  --out="$out" --only="$only" --jobs="$jobs" $resume -- "$@"
