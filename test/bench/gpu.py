@@ -129,7 +129,7 @@ class Benchmark:
         target = "cpu" if self.args.dry_run else self.args.target
         command = [self.bin / "mpc", "compile", work.model, "-o", path]
         command += [f"--precision={precision}", f"--batch={work.batch}"]
-        command += [f"--target={target}", *work.options]
+        command += [f"--target={target}", f"--lr={work.rate}", *work.options]
         done = subprocess.run(
             [str(part) for part in command], capture_output=True, text=True
         )
@@ -174,6 +174,7 @@ class Benchmark:
             "device": self.device,
             "inputs": work.inputs,
             "part": work.part,
+            "rate": work.rate,
             "cold": cold,
         }
         command = [sys.executable, HERE / "gpu_torch.py", json.dumps(job)]

@@ -35,6 +35,7 @@ class Workload:
     bytes: float = 0  # Bytes that a step must move; 0: not the limiting factor.
     part: str = "step"  # The part that is timed: "step" or "apply".
     precision: str = "bf16"  # Ours. PyTorch's twin of FP8 computes in bf16.
+    rate: float = 1e-3  # The learning rate.
 
     @property
     def accumulates(self):
@@ -313,6 +314,7 @@ def gpt2(folder, tiny):
         "device",
         parameters=graph.count(),
         flops=6 * tokens * weights + attention,
+        rate=1e-4,  # With more and no warm-up, losses of any two programs differ.
     )
 
 

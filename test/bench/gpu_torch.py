@@ -181,7 +181,7 @@ class Training:
             self.host = [t.pin_memory() if self.on_gpu else t for t in host]
         self.optimizer = torch.optim.AdamW(
             self.model.parameters(),
-            lr=1e-3,
+            lr=job["rate"],
             fused=True,
             capturable=self.on_gpu,
         )

@@ -128,6 +128,8 @@ TEST_F(CudaAttention, SaysWhatComputesIt) {
       composed + "grad_f16, as cuDNN's attention has depths that 8 divides");
   EXPECT_EQ(said(bf16, {1, 1, 1, 1, 1, 8, 8, false}),
             composed + "bf16, as cuDNN's attention has more than one key");
+  EXPECT_EQ(said(bf16, kAttentions[10]),
+            composed + "bf16, as cuDNN's attention has a positive scale");
   EXPECT_EQ(implementation(context(false), KernelId::attention, kUsual, bf16),
             composed + "bf16, as cuDNN is missing: libcudnn.so.9 not found");
   cudnn.version = 91001;

@@ -5,8 +5,10 @@
 #include "compiler/Target/KernelModule.h"
 #include "compiler/Target/TemporaryFolder.h"
 
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/TargetSelect.h"
@@ -68,10 +70,25 @@ makeMachine(const GpuArchitecture &architecture, llvm::StringRef ptxVersion,
   if (!backend)
     return nullptr;
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Fast;
+  // Only where allowContraction() says so.
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
       triple, architecture.name, ptxVersion, options, std::nullopt,
       std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+}
+
+/// Lets the code generator contract products and sums into FMAs, except in 16
+/// bits: LLVM computes rounded f32 results of 16-bit operands in 16 bits, so
+/// contraction there would skip a rounding of the program, by up to several
+/// units in the last place.
+static void allowContraction(llvm::Module &code) {
+  for (llvm::Function &function : code)
+    for (llvm::Instruction &instruction : llvm::instructions(function))
+      if (isa<llvm::FPMathOperator>(instruction)) {
+        llvm::Type *type = instruction.getType()->getScalarType();
+        instruction.setHasAllowContract(type->isFloatTy() ||
+                                        type->isDoubleTy());
+      }
 }
 
 llvm::Expected<std::string>
@@ -92,6 +109,7 @@ mpc::compilePtx(ModuleOp module, const GpuArchitecture &architecture) {
   code->setTargetTriple(machine->getTargetTriple());
   code->setDataLayout(machine->createDataLayout());
   optimizeKernels(*code, *machine, /*unroll=*/true);
+  allowContraction(*code);
   llvm::SmallString<0> text;
   llvm::raw_svector_ostream stream(text);
   if (!emitKernels(*code, *machine, llvm::CodeGenFileType::AssemblyFile,

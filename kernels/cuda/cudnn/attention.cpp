@@ -114,6 +114,8 @@ std::string unsupported_reason(const AttentionProblem& problem,
       return "cuDNN's attention has results of 16 bit";
   if (s.depth % 8 != 0 || s.value_depth % 8 != 0)
     return "cuDNN's attention has depths that 8 divides";
+  // It masks scores with -inf before it scales them.
+  if (!(s.scale > 0)) return "cuDNN's attention has a positive scale";
   if (s.queries == 1 && s.keys == 1)
     return "cuDNN's attention has more than one key";
   if (!context.cudnn) return "cuDNN is missing: " + context.cudnn_missing;

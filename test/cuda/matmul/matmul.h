@@ -69,11 +69,11 @@ class CudaMatmul : public ::testing::Test {
 };
 
 // A product [rows, 32] x [columns, 32]' with a batch that becomes rows.
-inline KernelDesc fp8_desc(mpc_dtype_t lhs, mpc_dtype_t rhs,
-                           mpc_dtype_t result) {
+inline KernelDesc fp8_desc(mpc_dtype_t lhs, mpc_dtype_t rhs, mpc_dtype_t result,
+                           int64_t terms = 32) {
   return {KernelId::scaled_matmul,
-          {{lhs, {2, 3, 32}},
-           {rhs, {16, 32}},
+          {{lhs, {2, 3, terms}},
+           {rhs, {16, terms}},
            {MPC_DTYPE_F32, {}},
            {MPC_DTYPE_F32, {}},
            {result, {2, 3, 16}}},
