@@ -13,6 +13,7 @@ compiler or packages that were made with --make-packages elsewhere.
 twins have the same losses as our CPU target, and the answers make a table.
 """
 import argparse
+import concurrent.futures
 import csv
 import dataclasses
 import glob
@@ -227,6 +228,7 @@ class Benchmark:
         return found
 
     def open_sides(self, work, deadline):
+        """Starts the processes of all sides side by side, and waits until all are ready."""
         sides, failures = {}, {}
         starts = {
             "ours": lambda: self.ours(
@@ -237,9 +239,11 @@ class Benchmark:
         modes = ("eager", "graph") if work.part == "apply" else PEERS
         for mode in filter(modes.__contains__, self.args.peers):
             starts[mode] = lambda mode=mode: self.torch(work, mode, deadline)
-        for name, start in starts.items():
+        with concurrent.futures.ThreadPoolExecutor(len(starts)) as pool:
+            started = {name: pool.submit(start) for name, start in starts.items()}
+        for name, future in started.items():
             try:
-                sides[name] = start()
+                sides[name] = future.result()
             except Failed as failure:
                 failures[name] = str(failure)
         return sides, failures
@@ -249,8 +253,7 @@ class Benchmark:
         first = side.ask(f"steps {self.args.steps}")["seconds"] / self.args.steps
         return max(self.args.steps, min(5000, int(self.args.round_seconds / first)))
 
-    def measure(self, work, deadline):
-        sides, failures = self.open_sides(work, deadline)
+    def measure(self, work, sides, failures):
         times = {name: [] for name in sides}
         events = {name: [] for name in sides}
         try:
@@ -278,7 +281,7 @@ class Benchmark:
                 numbers[name]["event_us"] = statistics.median(events[name]) * 1e6
             # The time until a side was ready, and for ours the device.
             numbers[name]["ready"] = sides[name].ready
-        return numbers, failures
+        return numbers
 
     def run(self, name):
         import gpu_models
@@ -292,12 +295,30 @@ class Benchmark:
             if self.args.dry_run and not self.args.packages:
                 exact = self.compare_losses(work, "fp32", deadline)
                 result["losses_fp32"] = exact
-            result["sides"], result["failures"] = self.measure(work, deadline)
+            sides, result["failures"] = self.open_sides(work, deadline)
+            result["sides"] = self.measure(work, sides, result["failures"])
             if self.args.kernels:
                 result["kernels"] = self.kernels(work, deadline)
         except Failed as failure:
             result.setdefault("failures", {})["part"] = str(failure)
         return result
+
+    def run_together(self, names):
+        """Measures the parts one after the other, with the sides of all of them started
+        at once: most of a part's time is PyTorch's compilation. Compares no losses.
+        """
+        import gpu_models
+
+        deadline = time.monotonic() + self.args.part_seconds
+        works = [gpu_models.PARTS[name](self.folder, self.args.dry_run) for name in names]
+        with concurrent.futures.ThreadPoolExecutor(len(works)) as pool:
+            opened = list(pool.map(lambda work: self.open_sides(work, deadline), works))
+        for work, (sides, failures) in zip(works, opened):
+            result = {"part": work.name, "parameters": work.parameters}
+            result["losses"] = {"skipped": "--together"}
+            result["failures"] = failures
+            result["sides"] = self.measure(work, sides, failures)
+            yield result
 
     # --- Kernels --------------------------------------------------------------
 
@@ -544,6 +565,11 @@ def parse_arguments():
     parser.add_argument("--losses", type=int, default=20, help="that are compared")
     parser.add_argument("--part-seconds", type=float, default=180)
     parser.add_argument("--kernels", action="store_true", help="time each kernel too")
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="start all parts at once, without comparing losses: faster, and needs memory for all",
+    )
     parser.add_argument("--json", type=pathlib.Path, help="file to write")
     parser.add_argument("--packages", type=pathlib.Path, help="made elsewhere")
     parser.add_argument("--make-packages", type=pathlib.Path, help="folder; no more")
@@ -573,8 +599,12 @@ def main():
         if not args.dry_run:
             report["ceilings"].append(bench.ceilings())
         print("part             side             median us     min us     max us  ratio")
-        for name in args.parts:
-            report["parts"].append(bench.run(name))
+        if args.together:
+            results = bench.run_together(args.parts)
+        else:
+            results = map(bench.run, args.parts)
+        for result in results:
+            report["parts"].append(result)
             show(report["parts"][-1], report["ceilings"])
             if args.json:  # Save this part, in case a later one fails.
                 args.json.write_text(json.dumps(report, indent=1) + "\n")

@@ -39,6 +39,8 @@ MPC_ATTENTION_KERNELS(f16, F16)
 #undef MPC_ATTENTION_KERNELS
 extern "C" void mpc_channels_first(const float*, float*, int64_t, int64_t,
                                    int64_t);
+extern "C" void mpc_channels_last(const uint16_t*, uint16_t*, int64_t, int64_t,
+                                  int64_t);
 #define MPC_EMBEDDING_KERNELS(suffix, Index)                                 \
   extern "C" void mpc_embedding_2_##suffix(EmbeddingParams, const uint16_t*, \
                                            const Index*, uint16_t*);         \
@@ -149,6 +151,7 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD_POOL(bf16)                \
   MPC_ADD_POOL(f16)                 \
   MPC_ADD(mpc_channels_first)       \
+  MPC_ADD(mpc_channels_last)        \
   MPC_ADD(mpc_widen_bf16)           \
   MPC_ADD(mpc_widen_f16)
 

@@ -237,27 +237,31 @@ TEST_F(CudaPool, WidensEveryValue) {
   expect(bf16);
 }
 
-TEST_F(CudaPool, TurnsWeightsToChannelsFirst) {
+TEST_F(CudaPool, TurnsWeights) {
   constexpr int64_t kOutputs = 7, kChannels = 5, kWindow = 6;
   constexpr int64_t kCount = kOutputs * kChannels * kWindow;
-  std::vector<float> in(kCount), out(kCount);
-  for (int64_t i = 0; i < kCount; ++i) in[i] = static_cast<float>(i);
-  ASSERT_EQ(device_sim::run_in_all_orders(
-                {{"out", out}},
-                [&] {
-                  float *from = in.data(), *to = out.data();
-                  int64_t count = kCount, channels = kChannels,
-                          window = kWindow;
-                  void* parameters[] = {&from, &to, &count, &channels, &window};
-                  return driver.kernels["mpc_channels_first"](
-                      {{2, 1, 1}, {kBlockThreads / 4, 1, 1}, 0}, parameters);
-                }),
-            "");
+  const auto turn = [&](const char* kernel, auto* in, auto* out) {
+    for (int64_t i = 0; i < kCount; ++i) (*in)[i] = i;
+    return device_sim::run_in_all_orders({{"out", *out}}, [&] {
+      void *from = in->data(), *to = out->data();
+      int64_t count = kCount, channels = kChannels, window = kWindow;
+      void* parameters[] = {&from, &to, &count, &channels, &window};
+      return driver.kernels[kernel]({{2, 1, 1}, {kBlockThreads / 4, 1, 1}, 0},
+                                    parameters);
+    });
+  };
+  std::vector<float> results(kCount), first(kCount);
+  std::vector<uint16_t> operands(kCount), last(kCount);
+  ASSERT_EQ(turn("mpc_channels_first", &results, &first), "");
+  ASSERT_EQ(turn("mpc_channels_last", &operands, &last), "");
   for (int64_t o = 0; o < kOutputs; ++o)
     for (int64_t c = 0; c < kChannels; ++c)
-      for (int64_t s = 0; s < kWindow; ++s)
-        EXPECT_EQ(out[(o * kChannels + c) * kWindow + s],
-                  in[(o * kWindow + s) * kChannels + c]);
+      for (int64_t s = 0; s < kWindow; ++s) {
+        const int64_t at_first = (o * kChannels + c) * kWindow + s;
+        const int64_t at_last = (o * kWindow + s) * kChannels + c;
+        EXPECT_EQ(first[at_first], results[at_last]);
+        EXPECT_EQ(last[at_last], operands[at_first]);
+      }
 }
 
 }  // namespace

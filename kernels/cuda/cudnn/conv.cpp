@@ -1,9 +1,9 @@
 // Convolutions by cuDNN. Operands, weights included, are described in their
-// layout in memory. cuDNN computes the f32 gradient of weights from 16-bit
-// operands only with channels last, so it is transposed afterwards. If cuDNN
-// has no engine at all, operands are widened in the workspace: the results are
-// the same, and TF32 represents the operands exactly, so tensor cores can still
-// be used.
+// layout in memory. An f32 result of 16-bit operands needs weights with
+// channels last, which are transposed in the workspace. If cuDNN has no engine
+// for it, or none that is reliable, operands are widened in the workspace: the
+// results are the same, and TF32 represents the operands exactly, so tensor
+// cores can still be used.
 
 #include <utility>
 #include <vector>
@@ -19,10 +19,16 @@ namespace {
 // Parts of the workspace begin at multiples of this.
 constexpr size_t kAlignment = 256;
 
-struct Widening {
+size_t aligned(size_t bytes) {
+  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+}
+
+// An operand whose values the plan reads in the workspace.
+struct Converted {
   size_t operand;
-  int64_t elements;
-  size_t offset;  // Offset of the f32 copy in the workspace.
+  cuda::CUfunction function;
+  Tensor4 tensor;  // As the catalog describes it.
+  size_t offset;   // Offset of the copy in the workspace.
 };
 
 // The operand index of each tensor in the catalog's kernel.
@@ -50,26 +56,28 @@ class CudaConv final : public CudaKernel {
       : context_(context), roles_(roles), plan_(std::move(plan)) {}
 
   // Widens an operand before the plan runs.
-  void widen(cuda::CUfunction function, size_t operand, int64_t elements) {
-    widen_ = function;
-    widenings_.push_back({operand, elements, plan_offset_});
-    plan_offset_ +=
-        (static_cast<size_t>(elements) * sizeof(float) + kAlignment - 1) /
-        kAlignment * kAlignment;
+  void widen(cuda::CUfunction function, size_t operand, const Tensor4& tensor) {
+    widens_ = true;
+    convert(function, operand, tensor, sizeof(float));
   }
-
-  // Computes the result of `problem` in the workspace, and then transposes it
+  // Transposes 16-bit weights before the plan runs.
+  void transpose_weights(cuda::CUfunction function, const Tensor4& weights) {
+    convert(function, roles_.w, weights, sizeof(uint16_t));
+  }
+  // Computes the gradient of weights in the workspace, and then transposes it
   // to the catalog's layout.
-  void transpose_result(cuda::CUfunction function, const ConvProblem& problem) {
+  void transpose_result(cuda::CUfunction function, const Tensor4& weights) {
     transpose_ = function;
-    transposed_ = problem.w;
-    plan_offset_ = static_cast<size_t>(transposed_.elements()) * sizeof(float);
-    plan_offset_ = (plan_offset_ + kAlignment - 1) / kAlignment * kAlignment;
+    transposed_ = weights;
+    plan_offset_ +=
+        aligned(static_cast<size_t>(weights.elements()) * sizeof(float));
   }
 
   std::string implementation() const override {
+    const bool turns = !converted_.empty() && !widens_;
     return "cudnn:" + plan_->description() +
-           (widenings_.empty() ? "" : ", operands widened to f32") +
+           (widens_ ? ", operands widened to f32" : "") +
+           (turns ? ", weights turned to channels last" : "") +
            (transpose_ ? ", turned to channels first" : "");
   }
   size_t workspace_bytes() const override {
@@ -79,18 +87,17 @@ class CudaConv final : public CudaKernel {
                       cuda::CUdeviceptr workspace,
                       cuda::CUstream stream) const override {
     const auto address = [&](size_t operand) {
-      for (const Widening& widening : widenings_)
-        if (widening.operand == operand) return workspace + widening.offset;
+      for (const Converted& converted : converted_)
+        if (converted.operand == operand) return workspace + converted.offset;
       return operands[operand];
     };
-    for (const Widening& widening : widenings_) {
-      cuda::CUdeviceptr from = operands[widening.operand],
-                        to = workspace + widening.offset;
-      int64_t elements = widening.elements;
-      void* parameters[] = {&from, &to, &elements};
+    for (const Converted& converted : converted_) {
       // Each thread widens eight elements.
-      const std::string error = launch(*context_.driver, widen_,
-                                       elements / 8 + 1, stream, parameters);
+      const int64_t elements = converted.tensor.elements();
+      const std::string error =
+          move(converted.function, operands[converted.operand],
+               workspace + converted.offset, converted.tensor,
+               widens_ ? elements / 8 + 1 : elements, stream);
       if (!error.empty()) return error;
     }
     const cuda::CUdeviceptr tensors[] = {
@@ -99,40 +106,70 @@ class CudaConv final : public CudaKernel {
     const std::string error =
         plan_->run(tensors, workspace + plan_offset_, stream);
     if (!transpose_ || !error.empty()) return error;
-    cuda::CUdeviceptr to = operands[roles_.w];
-    int64_t count = transposed_.elements(), channels = transposed_.dims[1],
-            window = transposed_.dims[2] * transposed_.dims[3];
-    void* parameters[] = {&workspace, &to, &count, &channels, &window};
-    return launch(*context_.driver, transpose_, count, stream, parameters);
+    return move(transpose_, workspace, operands[roles_.w], transposed_,
+                transposed_.elements(), stream);
   }
 
  private:
+  void convert(cuda::CUfunction function, size_t operand, const Tensor4& tensor,
+               size_t element_bytes) {
+    converted_.push_back({operand, function, tensor, plan_offset_});
+    plan_offset_ +=
+        aligned(static_cast<size_t>(tensor.elements()) * element_bytes);
+  }
+  // Widening has no use for the last two parameters, which the driver then does
+  // not read.
+  std::string move(cuda::CUfunction function, cuda::CUdeviceptr from,
+                   cuda::CUdeviceptr to, const Tensor4& tensor, int64_t threads,
+                   cuda::CUstream stream) const {
+    int64_t count = tensor.elements(), channels = tensor.dims[1],
+            window = tensor.dims[2] * tensor.dims[3];
+    void* parameters[] = {&from, &to, &count, &channels, &window};
+    return launch(*context_.driver, function, threads, stream, parameters);
+  }
+
   const CudaContext context_;  // A copy, which keeps the library's handle.
   const Roles roles_;
   const std::shared_ptr<const CudnnPlan> plan_;
-  cuda::CUfunction widen_ = nullptr;
-  std::vector<Widening> widenings_;
+  bool widens_ = false;
+  std::vector<Converted> converted_;
   cuda::CUfunction transpose_ = nullptr;
   Tensor4 transposed_ = {};
   size_t plan_offset_ = 0;  // Offset of the plan's part of the workspace.
 };
 
-std::unique_ptr<CudaKernel> make_transposed(const Roles& roles,
-                                            const ConvProblem& problem,
-                                            const CudaContext& context,
-                                            std::string* error) {
-  bool unsupported;
+// Whether cuDNN computes an f32 result of 16-bit operands reliably. Other
+// layouts and numbers of channels gave wrong results without an error with
+// cuDNN 9.19 on an H200; see kernels/README.md.
+bool has_reliable_engines(const ConvProblem& problem) {
+  const auto is_last = [](const Tensor4& tensor) {
+    return tensor.strides == dense_strides(tensor.dims, true);
+  };
+  if (!is_last(problem.x) || !is_last(problem.y)) return false;
+  return problem.kind != ConvKind::grad_weight ||
+         (problem.x.dims[1] % 8 == 0 && problem.y.dims[1] % 8 == 0);
+}
+
+// An f32 result of 16-bit operands; `*unsupported` if there is no engine.
+std::unique_ptr<CudaKernel> make_mixed(const Roles& roles,
+                                       const ConvProblem& problem,
+                                       const CudaContext& context,
+                                       bool* unsupported, std::string* error) {
   const auto plan =
-      find_conv_plan(context, with_weights_last(problem), &unsupported, error);
+      find_conv_plan(context, with_weights_last(problem), unsupported, error);
   if (!plan) return nullptr;
   auto kernel = std::make_unique<CudaConv>(context, roles, plan);
   const Dims4& dims = problem.w.dims;
   const bool is_same = dims[1] == 1 || dims[2] * dims[3] == 1;
   if (is_same) return kernel;
-  const cuda::CUfunction function =
-      context.shared->function(context, "mpc_channels_first", error);
+  const bool is_result = problem.kind == ConvKind::grad_weight;
+  const cuda::CUfunction function = context.shared->function(
+      context, is_result ? "mpc_channels_first" : "mpc_channels_last", error);
   if (!function) return nullptr;
-  kernel->transpose_result(function, problem);
+  if (is_result)
+    kernel->transpose_result(function, problem.w);
+  else
+    kernel->transpose_weights(function, problem.w);
   return kernel;
 }
 
@@ -151,8 +188,7 @@ std::unique_ptr<CudaKernel> make_widened(const Roles& roles,
   if (!function) return nullptr;
   auto kernel = std::make_unique<CudaConv>(context, roles, plan);
   const auto widen = [&](size_t operand, const Tensor4& tensor) {
-    if (tensor.dtype != MPC_DTYPE_F32)
-      kernel->widen(function, operand, tensor.elements());
+    if (tensor.dtype != MPC_DTYPE_F32) kernel->widen(function, operand, tensor);
   };
   // The result is f32 already.
   widen(roles.x, problem.x);
@@ -169,16 +205,20 @@ std::unique_ptr<CudaKernel> make_cuda_conv(KernelId id, const ConvShape& shape,
                                            std::string* error) {
   const ConvProblem problem = conv_problem(id, shape);
   const Roles roles = roles_of(id);
-  bool unsupported;
-  const auto plan = find_conv_plan(context, problem, &unsupported, error);
-  if (plan) return std::make_unique<CudaConv>(context, roles, plan);
-  if (!unsupported || !problem.is_mixed()) return nullptr;
+  bool unsupported = true;
+  if (!problem.is_mixed()) {
+    const auto plan = find_conv_plan(context, problem, &unsupported, error);
+    if (!plan) return nullptr;
+    return std::make_unique<CudaConv>(context, roles, plan);
+  }
+  if (has_reliable_engines(problem)) {
+    auto kernel = make_mixed(roles, problem, context, &unsupported, error);
+    if (kernel || !unsupported) return kernel;
+  } else {
+    *error = "cuDNN has no reliable engine for " + problem.key();
+  }
   std::string why;
-  std::unique_ptr<CudaKernel> kernel;
-  if (problem.kind == ConvKind::grad_weight)
-    kernel = make_transposed(roles, problem, context, &why);
-  if (!kernel)
-    kernel = make_widened(roles, problem, shape.dtype, context, &why);
+  auto kernel = make_widened(roles, problem, shape.dtype, context, &why);
   if (!kernel) *error += "; nor in f32: " + why;
   return kernel;
 }

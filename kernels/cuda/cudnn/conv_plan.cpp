@@ -11,7 +11,7 @@ bool rounds_more(const ConvProblem& problem, cudnnBackendNumericalNote_t note) {
   switch (note) {
     case CUDNN_NUMERICAL_NOTE_TENSOR_CORE:
       // TF32 where operands are f32.
-      return problem.x.dtype == MPC_DTYPE_F32 && !problem.widened &&
+      return problem.operand().dtype == MPC_DTYPE_F32 && !problem.widened &&
              !problem.tf32;
     case CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS:
     case CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION:

@@ -75,10 +75,7 @@ const Tensor4& ConvProblem::result() const {
   return kind == ConvKind::forward ? y : kind == ConvKind::grad_input ? x : w;
 }
 
-bool ConvProblem::is_mixed() const {
-  const Tensor4& operand = kind == ConvKind::forward ? x : y;
-  return result().dtype != operand.dtype;
-}
+bool ConvProblem::is_mixed() const { return result().dtype != operand().dtype; }
 
 std::string ConvProblem::key() const {
   std::string result = "conv " + std::to_string(static_cast<int>(kind)) + " " +

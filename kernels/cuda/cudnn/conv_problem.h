@@ -40,8 +40,9 @@ struct ConvProblem {
   bool tf32 = false;
   Window window;  // Its kernel is that of w.
 
-  // The tensor that is computed.
+  // The tensor that is computed, and an image that it is computed from.
   const Tensor4& result() const;
+  const Tensor4& operand() const { return kind == ConvKind::forward ? x : y; }
   // Whether operands are 16-bit and the result is not.
   bool is_mixed() const;
 

@@ -39,7 +39,9 @@ TEST_F(CudaConv, WideningNeedsKernelsOfOurOwn) {
   const std::string error =
       chosen(context(), KernelId::conv_grad_weight, kCudaTypes[4]);
   images.set(true);
-  EXPECT_EQ(error.find("conv_grad_weight: cuDNN has no engine for conv 2 "), 0u)
+  EXPECT_EQ(
+      error.find("conv_grad_weight: cuDNN has no reliable engine for conv 2 "),
+      0u)
       << error;
   EXPECT_NE(error.find("; nor in f32: this build has no built-in CUDA kernels: "
                        "nvcc was not found at build time"),
@@ -47,10 +49,30 @@ TEST_F(CudaConv, WideningNeedsKernelsOfOurOwn) {
       << error;
 }
 
-TEST_F(CudaConv, GradientsOfWeightsInF32AreTurned) {
+TEST_F(CudaConv, WeightsOfResultsInF32AreTurned) {
   library.engines = {{5, 1000, {kTensorCore}, true}};
-  EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[4]),
-            "cudnn:engine 0, 5.0 us, fastest of 1, turned to channels first");
+  const auto made = [&](KernelId id, const ConvCase& c, bool last) {
+    std::string error;
+    const auto kernel =
+        make_cuda_kernel(conv_desc(id, c, last, MPC_DTYPE_BF16, MPC_DTYPE_F32),
+                         context(), &error);
+    return kernel ? kernel->implementation() : error;
+  };
+  const std::string fastest = "cudnn:engine 0, 5.0 us, fastest of 1";
+  const ConvCase& eights = kConvs[2];
+  for (KernelId id :
+       {KernelId::conv, KernelId::conv_bias, KernelId::conv_grad_input})
+    EXPECT_EQ(made(id, eights, true),
+              fastest + ", weights turned to channels last");
+  EXPECT_EQ(made(KernelId::conv_grad_weight, eights, true),
+            fastest + ", turned to channels first");
+  // Weights of one place are the same in both layouts.
+  EXPECT_EQ(made(KernelId::conv_grad_weight, kConvs[10], true), fastest);
+  // Where the library is not reliable, it is not used.
+  EXPECT_EQ(made(KernelId::conv_grad_weight, kConvs[3], true),
+            fastest + ", operands widened to f32");
+  for (KernelId id : kConvKernels)
+    EXPECT_EQ(made(id, eights, false), fastest + ", operands widened to f32");
   // In f32 they have the wanted type.
   library.engines = {{5}};
   EXPECT_EQ(chosen(context(), KernelId::conv_grad_weight, kCudaTypes[0]),
