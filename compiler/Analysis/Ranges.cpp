@@ -121,8 +121,8 @@ TensorFacts mpc::factsOf(ElementsAttr elements, ConstantFacts &known) {
                         ? elements.getShapedType().getShape().back()
                         : 1;
     NumberRange &range = it->second.range;
-    range.rowSum = extent * range.most();
-    range.rowNorm = std::sqrt(extent) * range.most();
+    range.rowSum = extent * range.maxMagnitude();
+    range.rowNorm = std::sqrt(extent) * range.maxMagnitude();
   }
   return it->second;
 }
@@ -251,7 +251,8 @@ std::optional<TensorFacts> RangeAnalysis::factsOfSource(Operation *op) {
   facts = factsOf(state.getInitialValueAttr(), constants);
   if (isCopy) { // The working copy is rounded.
     auto type = cast<FloatType>(getElementTypeOrSelf(read.getType()));
-    facts.range.mayBeInfinite |= facts.range.most() > amp::largestOf(type);
+    facts.range.mayBeInfinite |=
+        facts.range.maxMagnitude() > amp::largestOf(type);
   }
   facts.smallest = 0; // Frozen tables may lose their smallest elements.
   return facts;
@@ -311,7 +312,7 @@ RangeAnalysis::visitOperation(Operation *op,
   for (auto [result, range] : llvm::zip(results, found)) {
     TensorFacts facts = carried;
     facts.range = range;
-    facts.largest = std::min(facts.largest, range.most());
+    facts.largest = std::min(facts.largest, range.maxMagnitude());
     if (facts.smallest > 0)
       facts.smallest = std::max(facts.smallest, range.least);
     facts.isMasked &= range.mayBeInfinite;

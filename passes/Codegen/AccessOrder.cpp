@@ -7,10 +7,10 @@
 using namespace mlir;
 using namespace mpc;
 
-llvm::StringMap<SmallVector<SharedPlace>>
-mpc::findSharedPlaces(ModuleOp module) {
+llvm::StringMap<SmallVector<SharedBuffer>>
+mpc::findSharedBuffers(ModuleOp module) {
   SymbolTable symbols(module);
-  llvm::StringMap<SmallVector<SharedPlace>> found;
+  llvm::StringMap<SmallVector<SharedBuffer>> found;
   module.walk([&](exec::LaunchOp launch) {
     auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
     if (!kernel || kernel.isExternal())
@@ -21,11 +21,11 @@ mpc::findSharedPlaces(ModuleOp module) {
     for (unsigned result = 0; inputs + result < all.size(); ++result)
       for (unsigned operand = 0; operand < inputs; ++operand) {
         exec::BufferAttr a = all[operand], b = all[inputs + result];
-        SmallVector<SharedPlace> &pairs = found[launch.getKernel()];
+        SmallVector<SharedBuffer> &pairs = found[launch.getKernel()];
         if (a.getSpace() == b.getSpace() && a.getOffset() == b.getOffset() &&
             a.getType().getNumElements() > 0 &&
             continuedArgument(kernel, result) != operand &&
-            llvm::none_of(pairs, [&](SharedPlace pair) {
+            llvm::none_of(pairs, [&](SharedBuffer pair) {
               return pair.operand == operand && pair.result == result;
             }))
           pairs.push_back({operand, result});

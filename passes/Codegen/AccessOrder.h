@@ -16,7 +16,7 @@
 namespace mpc {
 
 /// An operand of a kernel and a result that the plan gives the same memory.
-struct SharedPlace {
+struct SharedBuffer {
   unsigned operand; ///< Number of the argument.
   unsigned result;  ///< Number of the result.
 };
@@ -25,8 +25,8 @@ struct SharedPlace {
 /// same memory. Must be called while kernels still have their results. A result
 /// that continues writing into an operand (continuedArgument) is not such a
 /// pair.
-llvm::StringMap<llvm::SmallVector<SharedPlace>>
-findSharedPlaces(mlir::ModuleOp module);
+llvm::StringMap<llvm::SmallVector<SharedBuffer>>
+findSharedBuffers(mlir::ModuleOp module);
 
 /// The loads and stores of one kernel, in the order of its code. Operands are
 /// numbered arguments first, then results.

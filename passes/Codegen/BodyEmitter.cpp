@@ -220,7 +220,7 @@ bool BodyEmitter::emitInSteps(Operation &inner) {
 void BodyEmitter::emitRead(tensor::ExtractOp read) {
   Location loc = read.getLoc();
   RankedTensorType type = read.getTensor().getType();
-  ComputedPlace place{read.getTensor(), LinearLanes{}, Value(), guard};
+  ComputedAccess place{read.getTensor(), LinearLanes{}, Value(), guard};
   auto number = [&](int64_t value, unsigned count) {
     return constantLanes(builder, loc, builder.getI64IntegerAttr(value), count);
   };

@@ -21,7 +21,7 @@ struct LinearLanes {
 
 /// Which elements of a tensor the lanes read: `steps`, or a vector of
 /// `offsets` from its first element.
-struct ComputedPlace {
+struct ComputedAccess {
   mlir::Value tensor;
   std::optional<LinearLanes> steps;
   mlir::Value offsets;
@@ -37,7 +37,7 @@ public:
   virtual LinearLanes indexLanes(unsigned dim) = 0;
   /// The elements at `place`, converted from storage; undefined in lanes that
   /// may not read.
-  virtual mlir::Value read(const ComputedPlace &place) = 0;
+  virtual mlir::Value read(const ComputedAccess &place) = 0;
 };
 
 /// Emits the body of `op` for `lanes` elements at once, or for one scalar if

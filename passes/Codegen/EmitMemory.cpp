@@ -125,7 +125,7 @@ Value Emitter::load(const KernelAccess &access, const Position &at) {
 
 /// Loads elements at computed places: one element that all lanes share,
 /// contiguous elements, or a gather.
-Value Emitter::loadComputed(const ComputedPlace &place, const Position &at) {
+Value Emitter::loadComputed(const ComputedAccess &place, const Position &at) {
   Type stored = getElementTypeOrSelf(place.tensor.getType());
   Type element = storageType(stored);
   unsigned bytes = storageBytes(element);
@@ -288,9 +288,9 @@ void Emitter::storeOutputs(ArrayRef<unsigned> nodes, const Position &at) {
     store(*output, at, value);
 }
 
-LogicalResult Emitter::verifyPlaces(ArrayRef<SharedPlace> places,
+LogicalResult Emitter::verifyPlaces(ArrayRef<SharedBuffer> places,
                                     StringRef pass) {
-  for (SharedPlace place : places)
+  for (SharedBuffer place : places)
     if (!accesses.mayShare(place.operand, arguments + place.result))
       return emitError(loc, "internal error in ")
              << pass << ": result " << place.result << " of '" << func.getName()

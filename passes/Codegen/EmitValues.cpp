@@ -75,7 +75,7 @@ SmallVector<Value> Emitter::body(const KernelNode &node, ValueRange inputs,
     LinearLanes indexLanes(unsigned dim) override {
       return emitter.indexLanes(node, dim, at);
     }
-    Value read(const ComputedPlace &place) override {
+    Value read(const ComputedAccess &place) override {
       return emitter.loadComputed(place, at);
     }
     Emitter &emitter;

@@ -44,7 +44,7 @@ public:
   /// Proves, once the code is emitted, that each result that shares the memory
   /// of an operand (`places`) may do so; otherwise emits an error that names
   /// `pass`.
-  mlir::LogicalResult verifyPlaces(llvm::ArrayRef<SharedPlace> places,
+  mlir::LogicalResult verifyPlaces(llvm::ArrayRef<SharedBuffer> places,
                                    llvm::StringRef pass);
 
 protected:
@@ -105,7 +105,7 @@ protected:
   mlir::Value gather(const KernelAccess &access, const Position &at,
                      mlir::Value pointer);
   mlir::Value load(const KernelAccess &access, const Position &at);
-  mlir::Value loadComputed(const ComputedPlace &place, const Position &at);
+  mlir::Value loadComputed(const ComputedAccess &place, const Position &at);
   mlir::Value loadScalar(const KernelAccess &access, const Position &at);
   mlir::Value fromStorage(mlir::Type elementType, mlir::Value value);
   void store(const KernelAccess &access, const Position &at, mlir::Value value);

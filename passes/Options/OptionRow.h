@@ -23,7 +23,7 @@ struct Remembered {
 enum class Resume { Silent, Note, NeedsForce, AddsState };
 
 /// Whether an ONNX training graph can express other values than the default.
-enum class Export { Plain, Refused };
+enum class Export { Allowed, Refused };
 
 /// One row of Options.def.
 struct OptionRow {

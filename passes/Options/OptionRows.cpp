@@ -15,7 +15,7 @@ using namespace mpc::check;
 
 constexpr Resume Silent = Resume::Silent, Note = Resume::Note,
                  NeedsForce = Resume::NeedsForce, AddsState = Resume::AddsState;
-constexpr Export Plain = Export::Plain, Refused = Export::Refused;
+constexpr Export Allowed = Export::Allowed, Refused = Export::Refused;
 
 Remembered never() { return {Remembered::When::Never}; }
 Remembered ifSet() { return {Remembered::When::IfSet}; }

@@ -41,9 +41,9 @@ static LogicalResult verifyJoin(amp::JoinCompensatedOp join, StringRef value,
   if (readOf(join.getValue(), value) && readOf(join.getRest(), rest) &&
       placeOf(join.getValue()) == placeOf(join.getRest()))
     return success();
-  return blame(join.emitOpError("must join a weight of '")
-                   << value << "' with its rounding error",
-               join, kMastersPass);
+  return nameResponsiblePass(join.emitOpError("must join a weight of '")
+                                 << value << "' with its rounding error",
+                             join, kMastersPass);
 }
 
 /// Checks that a compensation is only read together with its weight, or to keep
@@ -58,10 +58,11 @@ static LogicalResult verifyRest(train::ReadOp read) {
   }
   for (Operation *user : users)
     if (!isa<amp::JoinCompensatedOp, amp::SelectIfFiniteOp>(user))
-      return blame(user->emitOpError("reads '")
-                       << read.getState() << "', which is not a weight without "
-                       << "its value",
-                   user, kMastersPass);
+      return nameResponsiblePass(user->emitOpError("reads '")
+                                     << read.getState()
+                                     << "', which is not a weight without "
+                                     << "its value",
+                                 user, kMastersPass);
   return success();
 }
 
@@ -91,18 +92,19 @@ static LogicalResult verifyWrites(func::FuncOp func, StringRef value,
     bool fits = rounding && (masters == Masters::Kahan) ==
                                 isa<amp::SplitCompensatedOp>(rounding);
     if (!fits)
-      return blame(write.emitOpError("must store what rounding an f32 weight "
-                                     "gave, and keep the old value of '")
-                       << write.getState() << "' in a step that is not finite",
-                   write, kMastersPass);
+      return nameResponsiblePass(
+          write.emitOpError("must store what rounding an f32 weight "
+                            "gave, and keep the old value of '")
+              << write.getState() << "' in a step that is not finite",
+          write, kMastersPass);
     (isRest ? ofRest : ofValue) = rounding;
   }
   if (masters == Masters::Kahan && ofValue != ofRest)
-    return blame(emitError(func.getLoc(), "'")
-                     << train::entryName(func)
-                     << "' must store value and rest of "
-                     << "one weight, in '" << value << "' and '" << rest << "'",
-                 func, kMastersPass);
+    return nameResponsiblePass(
+        emitError(func.getLoc(), "'")
+            << train::entryName(func) << "' must store value and rest of "
+            << "one weight, in '" << value << "' and '" << rest << "'",
+        func, kMastersPass);
   return success();
 }
 
@@ -128,10 +130,11 @@ static LogicalResult verifyInitial(train::StateOp state, train::StateOp rest) {
     float most = std::max(kept * 0x1p-8f, 0x1p-134f);
     if (std::isfinite(kept) && kept < 0x1.fep127f &&
         !(std::abs(bfloatToFloat(left[i])) <= most))
-      return blame(emitError(state.getLoc(), "element ")
-                       << i << " of '" << rest.getSymName()
-                       << "' must be at most half a step of the weight",
-                   rest, kMastersPass);
+      return nameResponsiblePass(
+          emitError(state.getLoc(), "element ")
+              << i << " of '" << rest.getSymName()
+              << "' must be at most half a step of the weight",
+          rest, kMastersPass);
   }
   return success();
 }
@@ -150,10 +153,11 @@ LogicalResult mpc::verifyMasters(ModuleOp module) {
       StringRef rest = left ? left.getSymName() : StringRef();
       FloatType element = getFloatElementType(state.getType());
       if (!element.isBF16() || bool(left) != (*masters == Masters::Kahan))
-        return blame(emitError(state.getLoc(), "the weights '")
-                         << value << "' must be " << attr.getValue()
-                         << ", but are " << state.getType(),
-                     state, kMastersPass);
+        return nameResponsiblePass(emitError(state.getLoc(), "the weights '")
+                                       << value << "' must be "
+                                       << attr.getValue() << ", but are "
+                                       << state.getType(),
+                                   state, kMastersPass);
       if (left && failed(verifyInitial(state, left)))
         return failure();
       for (auto func : module.getOps<func::FuncOp>()) {
@@ -172,10 +176,11 @@ LogicalResult mpc::verifyMasters(ModuleOp module) {
     }
     if (state.getKind() == train::StateKind::WorkingCopy &&
         state.getOfState().getKind() == train::StateKind::Parameter)
-      return blame(emitError(state.getLoc(), "'")
-                       << state.getSymName() << "' copies weights that are "
-                       << "bf16 already",
-                   state, kMastersPass);
+      return nameResponsiblePass(emitError(state.getLoc(), "'")
+                                     << state.getSymName()
+                                     << "' copies weights that are "
+                                     << "bf16 already",
+                                 state, kMastersPass);
   }
   return success();
 }

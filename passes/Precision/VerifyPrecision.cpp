@@ -33,11 +33,11 @@ static LogicalResult verifySignature(func::FuncOp func) {
   for (Type type :
        llvm::concat<const Type>(func.getArgumentTypes(), func.getResultTypes()))
     if (isLowTensor(type))
-      return blame(emitError(func.getLoc(), "the signature of '")
-                       << train::entryName(func)
-                       << "' must not have 16-bit floats, "
-                       << "but has " << type,
-                   func, "mpc-assign-precision");
+      return nameResponsiblePass(emitError(func.getLoc(), "the signature of '")
+                                     << train::entryName(func)
+                                     << "' must not have 16-bit floats, "
+                                     << "but has " << type,
+                                 func, "mpc-assign-precision");
   return success();
 }
 
@@ -55,19 +55,21 @@ static LogicalResult verifyState(train::StateOp state) {
   FloatType type = getFloatElementType(state.getType());
   if (type && type.getWidth() == 8 &&
       state.getKind() != train::StateKind::Derived)
-    return blame(emitError(state.getLoc(), "state '")
-                     << state.getSymName() << "' must not be of 8 bit: only "
-                     << "what is derived from weights is",
-                 state, "mpc-hoist-weight-quantization");
+    return nameResponsiblePass(emitError(state.getLoc(), "state '")
+                                   << state.getSymName()
+                                   << "' must not be of 8 bit: only "
+                                   << "what is derived from weights is",
+                               state, "mpc-hoist-weight-quantization");
   if (!isLowTensor(state.getType()) ||
       state.getKind() == train::StateKind::WorkingCopy ||
       state.getKind() == train::StateKind::Constant ||
       isMasterOrCompensation(state))
     return success();
-  return blame(emitError(state.getLoc(), "state '")
-                   << state.getSymName() << "' must not be 16-bit: only "
-                   << "working copies and constants are",
-               state, "mpc-use-working-copy");
+  return nameResponsiblePass(emitError(state.getLoc(), "state '")
+                                 << state.getSymName()
+                                 << "' must not be 16-bit: only "
+                                 << "working copies and constants are",
+                             state, "mpc-use-working-copy");
 }
 
 static LogicalResult verifyOneLowType(Operation *op, FloatType lowType) {
@@ -78,7 +80,7 @@ static LogicalResult verifyOneLowType(Operation *op, FloatType lowType) {
         error << ", but the 16-bit type of the module is " << lowType;
       else
         error << ", but the module has no 16-bit type";
-      return blame(std::move(error), op, "mpc-assign-precision");
+      return nameResponsiblePass(std::move(error), op, "mpc-assign-precision");
     }
   return success();
 }
@@ -90,14 +92,14 @@ static LogicalResult verifyTf32(Operation *op) {
     return success();
   std::optional<Format> format = amp::getFormat(op);
   if (format && *format != Format::Tf32)
-    return blame(
+    return nameResponsiblePass(
         op->emitOpError("must not be multiplied in tf32: the user requested ")
             << factsOf(*format).name,
         op, "mpc-use-tf32");
   if (isLowOp(op) && isa<train::KernelOpInterface>(op) &&
       llvm::all_of(op->getOperandTypes(), isF32Tensor))
     return success();
-  return blame(
+  return nameResponsiblePass(
       op->emitOpError("must be an f32 product to be multiplied in tf32"), op,
       "mpc-use-tf32");
 }
@@ -106,10 +108,10 @@ static LogicalResult verifyPins(amp::PrecisionOpInterface op, FloatType lowType,
                                 bool isProven) {
   auto refuse = [&](StringRef what, unsigned index, Type type,
                     const char *why) {
-    return blame(op->emitOpError()
-                     << what << " #" << index << " must be f32 because " << why
-                     << ", but is " << type,
-                 op, "mpc-assign-precision");
+    return nameResponsiblePass(op->emitOpError() << what << " #" << index
+                                                 << " must be f32 because "
+                                                 << why << ", but is " << type,
+                               op, "mpc-assign-precision");
   };
   PrecisionClass kind =
       isProven ? classInFullRange(op) : op.getPrecisionClass(lowType);
@@ -150,7 +152,7 @@ static LogicalResult verifyPinsKept(amp::PrecisionOpInterface op) {
                                << i << " is pinned and must not be cast, but "
                                << "was rounded before";
     error.attachNote(cast.getLoc()) << "cast here";
-    return blame(std::move(error), op, "mpc-assign-precision");
+    return nameResponsiblePass(std::move(error), op, "mpc-assign-precision");
   }
   return success();
 }
@@ -167,10 +169,11 @@ static LogicalResult verifyMixed(amp::PrecisionOpInterface op) {
     if (!element || op.isOperandPinned(i) || element.getWidth() == 8)
       continue;
     if (first && element != first)
-      return blame(op->emitOpError(
-                       "must read operands of one float type, but they are of ")
-                       << first << " and " << element,
-                   op, "mpc-assign-precision");
+      return nameResponsiblePass(
+          op->emitOpError(
+              "must read operands of one float type, but they are of ")
+              << first << " and " << element,
+          op, "mpc-assign-precision");
     first = element;
   }
   return success();
@@ -187,9 +190,10 @@ static LogicalResult verifyTransparent(amp::PrecisionOpInterface op) {
       first = element ? element : first;
       return success();
     }
-    return blame(op->emitOpError("is transparent and must have one float type")
-                     << ", but has " << first << " and " << element,
-                 op, "mpc-assign-precision");
+    return nameResponsiblePass(
+        op->emitOpError("is transparent and must have one float type")
+            << ", but has " << first << " and " << element,
+        op, "mpc-assign-precision");
   };
   for (Type type : op->getOperandTypes())
     if (failed(check(type)))
@@ -211,15 +215,16 @@ static LogicalResult verifyOrigins(Operation *op, const Origins &origins,
   auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
   if (precision && op->hasAttr(kProvenAttr) &&
       classForRange(precision, lowType, ranges) != classInFullRange(precision))
-    return blame(op->emitOpError("is not proven to stay within ") << lowType,
-                 op, "mpc-assign-precision");
+    return nameResponsiblePass(op->emitOpError("is not proven to stay within ")
+                                   << lowType,
+                               op, "mpc-assign-precision");
   for (Value result : op->getResults()) {
     if (!isLowTensor(result.getType()))
       continue;
     auto refuse = [&](const Twine &why) {
-      return blame(op->emitOpError("result must be f32 because ")
-                       << why << ", but is " << result.getType(),
-                   op, "mpc-assign-precision");
+      return nameResponsiblePass(op->emitOpError("result must be f32 because ")
+                                     << why << ", but is " << result.getType(),
+                                 op, "mpc-assign-precision");
     };
     if (origins.isParameterGradient(result))
       return refuse("it is the gradient of a parameter or a part of one");
@@ -250,7 +255,7 @@ static LogicalResult verifyReaders(amp::CastOp cast, const Origins &origins) {
         << (isGradient ? "the gradient of a parameter" : "a tensor")
         << " for an op that is not low";
     error.attachNote(user->getLoc()) << "this one";
-    return blame(std::move(error), cast, "mpc-assign-precision");
+    return nameResponsiblePass(std::move(error), cast, "mpc-assign-precision");
   }
   return success();
 }
@@ -263,13 +268,14 @@ static LogicalResult verifyCast(amp::CastOp cast) {
   if (auto inner = cast.getInput().getDefiningOp<amp::CastOp>()) {
     InFlightDiagnostic error = cast.emitOpError("must not follow another cast");
     error.attachNote(inner.getLoc()) << "this one";
-    return blame(std::move(error), cast, "mpc-elide-casts");
+    return nameResponsiblePass(std::move(error), cast, "mpc-elide-casts");
   }
   if (train::StateOp state = getWeightState(cast.getInput());
       state && isLowTensor(cast.getType()))
-    return blame(cast.emitOpError("must not cast a weight; it comes from '")
-                     << state.getSymName() << "'",
-                 cast, "mpc-use-working-copy");
+    return nameResponsiblePass(
+        cast.emitOpError("must not cast a weight; it comes from '")
+            << state.getSymName() << "'",
+        cast, "mpc-use-working-copy");
   for (Operation *user : cast.getInput().getUsers()) {
     auto other = dyn_cast<amp::CastOp>(user);
     if (!other || other == cast || other.getType() != cast.getType() ||
@@ -278,7 +284,7 @@ static LogicalResult verifyCast(amp::CastOp cast) {
     InFlightDiagnostic error =
         other.emitOpError("casts a tensor a second time to the same type");
     error.attachNote(cast.getLoc()) << "the first time";
-    return blame(std::move(error), other, "mpc-assign-precision");
+    return nameResponsiblePass(std::move(error), other, "mpc-assign-precision");
   }
   return success();
 }
@@ -314,9 +320,9 @@ static LogicalResult verifyGuards(func::FuncOp func,
         role == train::StateRole::LossScaleStreak || carried.contains(state) ||
         isGuarded(write))
       continue;
-    return blame(write.emitOpError("must keep the old value of '")
-                     << state << "' in a step that is not finite",
-                 write, "mpc-guard-states");
+    return nameResponsiblePass(write.emitOpError("must keep the old value of '")
+                                   << state << "' in a step that is not finite",
+                               write, "mpc-guard-states");
   }
   return success();
 }
@@ -328,10 +334,11 @@ static LogicalResult verifyCarried(ModuleOp module,
   for (auto state : module.getOps<train::StateOp>())
     if (carried.contains(state.getSymName()) &&
         state.getKind() == train::StateKind::Statistic)
-      return blame(emitError(state.getLoc(), "statistic '")
-                       << state.getSymName() << "' must not change without "
-                       << "the weights",
-                   state, "mpc-defer-states");
+      return nameResponsiblePass(emitError(state.getLoc(), "statistic '")
+                                     << state.getSymName()
+                                     << "' must not change without "
+                                     << "the weights",
+                                 state, "mpc-defer-states");
   return success();
 }
 
@@ -344,7 +351,8 @@ static LogicalResult verifyScaling(Operation *op) {
       InFlightDiagnostic error =
           op->emitOpError("starts a backward pass whose loss is not scaled");
       error.attachNote(user->getLoc()) << "used here";
-      return blame(std::move(error), op, "mpc-insert-loss-scaling");
+      return nameResponsiblePass(std::move(error), op,
+                                 "mpc-insert-loss-scaling");
     }
   return success();
 }
@@ -363,9 +371,10 @@ struct VerifyPrecisionPass
     ModuleOp module = getOperation();
     auto attr = module->getAttrOfType<StringAttr>(kPrecisionAttr);
     if (!attr) {
-      (void)blame(emitError(module.getLoc(), "the module has no attribute '")
-                      << kPrecisionAttr << "'",
-                  module, "mpc-assign-precision");
+      (void)nameResponsiblePass(
+          emitError(module.getLoc(), "the module has no attribute '")
+              << kPrecisionAttr << "'",
+          module, "mpc-assign-precision");
       return signalPassFailure();
     }
     bool scales = precisionOf(attr.getValue()).scalesLoss() &&
@@ -425,8 +434,8 @@ struct VerifyPrecisionPass
     if (scales)
       return verifyScaling(op);
     if (isScaling(op))
-      return blame(op->emitOpError("requires a scaled loss"), op,
-                   "mpc-insert-loss-scaling");
+      return nameResponsiblePass(op->emitOpError("requires a scaled loss"), op,
+                                 "mpc-insert-loss-scaling");
     return success();
   }
 };

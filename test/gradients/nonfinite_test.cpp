@@ -145,8 +145,9 @@ TEST_P(NonFinite, WeightsAreNamed) {
   ASSERT_TRUE(program);
   Session session(program);
   session.write("v", {0.5, kNan, 0.5, 0.5});
-  expectText(session.tryStep(kGood),
-             "parameter 'v' of the model already contains nan at position 1");
+  expectText(
+      session.tryStep(kGood),
+      "parameter 'v' contains nan at position 1 before the first update");
   session.write("v", {0.5, 0.5, 0.5, 0.5});
   session.step(kGood);
 }

@@ -34,13 +34,13 @@ void Origins::visitIndices(func::FuncOp func) {
     auto precision = dyn_cast<amp::PrecisionOpInterface>(op);
     for (OpOperand &use : op->getOpOperands())
       if (!isIndex || getElementTypeOrSelf(use.get()).isInteger() ||
-          (precision && precision.isPlace(use.getOperandNumber())))
+          (precision && precision.isIndexLike(use.getOperandNumber())))
         work.push_back(use.get());
   };
   for (Operation &op : func.front())
     if (auto precision = dyn_cast<amp::PrecisionOpInterface>(op))
       for (OpOperand &use : op.getOpOperands())
-        if (precision.isPlace(use.getOperandNumber()) &&
+        if (precision.isIndexLike(use.getOperandNumber()) &&
             !isFloatValue(use.get()))
           work.push_back(use.get());
   while (!work.empty()) {

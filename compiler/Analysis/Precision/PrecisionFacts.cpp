@@ -27,8 +27,8 @@ std::string mpc::typeName(FloatType type) {
   return name;
 }
 
-LogicalResult mpc::blame(InFlightDiagnostic &&error, Operation *op,
-                         StringRef pass) {
+LogicalResult mpc::nameResponsiblePass(InFlightDiagnostic &&error,
+                                       Operation *op, StringRef pass) {
   error.attachNote(op->getLoc()) << "expected " << pass << " to prevent this";
   return failure();
 }

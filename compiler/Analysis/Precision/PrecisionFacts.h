@@ -23,8 +23,9 @@ bool writesState(mlir::Operation *op);
 std::string typeName(mlir::FloatType type);
 
 /// Adds the responsible pass to an error of a verifier. Returns failure.
-mlir::LogicalResult blame(mlir::InFlightDiagnostic &&error, mlir::Operation *op,
-                          llvm::StringRef pass);
+mlir::LogicalResult nameResponsiblePass(mlir::InFlightDiagnostic &&error,
+                                        mlir::Operation *op,
+                                        llvm::StringRef pass);
 
 /// The element type if `type` is a tensor of floats, else null.
 mlir::FloatType getFloatElementType(mlir::Type type);

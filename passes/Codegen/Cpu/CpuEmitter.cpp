@@ -253,7 +253,8 @@ void CpuEmitter::run() {
   func.setArgAttrsAttr(nullptr);
 }
 
-LogicalResult mpc::emitKernel(func::FuncOp kernel, ArrayRef<SharedPlace> places,
+LogicalResult mpc::emitKernel(func::FuncOp kernel,
+                              ArrayRef<SharedBuffer> places,
                               unsigned maxLanes) {
   SmallVector<linalg::GenericOp> ops;
   for (auto op : kernel.getOps<linalg::GenericOp>())

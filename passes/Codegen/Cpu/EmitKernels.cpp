@@ -28,7 +28,7 @@ struct EmitKernelsPass : mpc::impl::EmitKernelsPassBase<EmitKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    auto places = findSharedPlaces(getOperation());
+    auto places = findSharedBuffers(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (func->hasAttr(kKernelAttr) &&
           failed(emitKernel(func, places.lookup(func.getName()), lanes)))

@@ -16,7 +16,7 @@ namespace mpc {
 /// the memory of an operand (`places`) is written before that operand is read.
 /// Vectors have at most `maxLanes` elements.
 mlir::LogicalResult emitKernel(mlir::func::FuncOp kernel,
-                               llvm::ArrayRef<SharedPlace> places,
+                               llvm::ArrayRef<SharedBuffer> places,
                                unsigned maxLanes);
 
 } // namespace mpc

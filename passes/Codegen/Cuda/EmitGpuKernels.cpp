@@ -35,7 +35,7 @@ struct EmitGpuKernelsPass
   }
 
   void runOnOperation() override {
-    auto places = findSharedPlaces(getOperation());
+    auto places = findSharedBuffers(getOperation());
     SmallVector<func::FuncOp> kernels;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (func->hasAttr(kKernelAttr))

@@ -107,7 +107,7 @@ void GpuEmitter::run() {
 }
 
 LogicalResult mpc::emitGpuKernel(func::FuncOp kernel,
-                                 ArrayRef<SharedPlace> places) {
+                                 ArrayRef<SharedBuffer> places) {
   SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
   std::string reason;
   std::optional<KernelDomain> domain = analyzeKernel(ops, &reason);

@@ -32,7 +32,7 @@ static Value scaleOf(Value value) {
 static LogicalResult verifyProduct(Operation *op) {
   Value lhs = scaleOf(op->getOperand(0)), rhs = scaleOf(op->getOperand(1));
   if (!lhs || !rhs)
-    return blame(
+    return nameResponsiblePass(
         op->emitOpError(
             "must multiply only 8-bit tensors that were rounded with a scale"),
         op, kFp8Pass);
@@ -44,7 +44,7 @@ static LogicalResult verifyProduct(Operation *op) {
     InFlightDiagnostic error =
         op->emitOpError("must first be divided by the scales of its operands");
     error.attachNote(user->getLoc()) << "read here";
-    return blame(std::move(error), op, kFp8Pass);
+    return nameResponsiblePass(std::move(error), op, kFp8Pass);
   }
   return success();
 }
@@ -54,17 +54,18 @@ LogicalResult mpc::verifyFp8(Operation *op) {
     return verifyProduct(op);
   auto unscaled = dyn_cast<amp::DequantizeOp>(op);
   if (unscaled && !multipliesFp8(unscaled.getInput().getDefiningOp()))
-    return blame(op->emitOpError("must follow an 8-bit product"), op, kFp8Pass);
+    return nameResponsiblePass(op->emitOpError("must follow an 8-bit product"),
+                               op, kFp8Pass);
   // States may hold 8-bit values, too.
   if (op->hasTrait<train::AccessesStates>())
     return success();
   bool rounds = isa<amp::QuantizeOp>(op), moves = train::rearranges(op);
   if (!rounds && !moves && llvm::any_of(op->getOperandTypes(), amp::isFp8))
-    return blame(
+    return nameResponsiblePass(
         op->emitOpError("must not read 8-bit operands: only products do"), op,
         kFp8Pass);
   if (!rounds && !moves && llvm::any_of(op->getResultTypes(), amp::isFp8))
-    return blame(
+    return nameResponsiblePass(
         op->emitOpError("must not have an 8-bit result: only amp.quantize has"),
         op, kFp8Pass);
   return success();

@@ -197,8 +197,8 @@ mpc_status_t find_non_finite_state(const mpc_session_t& session,
                               session.progress.steps == 0;
     const std::string place = non_finite.kind() + std::string(" at position ") +
                               std::to_string(non_finite.position);
-    *out_text = is_untrained ? "parameter '" + state.name +
-                                   "' of the model already contains " + place
+    *out_text = is_untrained ? "parameter '" + state.name + "' contains " +
+                                   place + " before the first update"
                              : "state '" + state.name + "' is not finite (" +
                                    place + ")";
     break;

@@ -45,7 +45,7 @@ TEST(Options, SayWhatTheyAre) {
 // A value that the package does not record cannot be compared or rejected.
 TEST(Options, AreRememberedWhereThatMatters) {
   for (const OptionRow &row : optionRows())
-    if (row.resume != Resume::Silent || row.exported != Export::Plain) {
+    if (row.resume != Resume::Silent || row.exported != Export::Allowed) {
       EXPECT_NE(row.package.when, Remembered::When::Never) << row.name;
     }
 }

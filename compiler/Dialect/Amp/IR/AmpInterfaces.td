@@ -31,7 +31,7 @@ def PrecisionOpInterface : OpInterface<"PrecisionOpInterface"> {
       [{Returns true if this operand determines where elements are read or
       written: an index, or a number that becomes one. Rounding such a number to
       16 bit would select another element.}],
-      "bool", "isPlace", (ins "unsigned":$index), "", [{ return false; }]>,
+      "bool", "isIndexLike", (ins "unsigned":$index), "", [{ return false; }]>,
     InterfaceMethod<
       [{Returns true if the op itself bounds its results, whatever it reads:
       norms, softmax, sigmoid. Rounding such a result costs only its last

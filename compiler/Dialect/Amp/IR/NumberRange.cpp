@@ -57,8 +57,8 @@ NumberRange NumberRange::within(double low, double high,
 }
 
 bool NumberRange::fits(FloatType type) const {
-  return isFinite() && most() <= largestOf(type) &&
-         (most() == 0 || least >= smallestNormalOf(type));
+  return isFinite() && maxMagnitude() <= largestOf(type) &&
+         (maxMagnitude() == 0 || least >= smallestNormalOf(type));
 }
 
 bool NumberRange::isBeyond(FloatType type) const {
@@ -105,8 +105,8 @@ NumberRange mpc::amp::hullOf(const NumberRange &a, const NumberRange &b) {
   range.low = std::min(a.low, b.low);
   range.high = std::max(a.high, b.high);
   // A range that holds only 0 does not count.
-  if (a.most() == 0 || b.most() == 0)
-    range.least = a.most() == 0 ? b.least : a.least;
+  if (a.maxMagnitude() == 0 || b.maxMagnitude() == 0)
+    range.least = a.maxMagnitude() == 0 ? b.least : a.least;
   else
     range.least = std::min(a.least, b.least);
   range.mayBeInfinite = a.mayBeInfinite || b.mayBeInfinite;
@@ -142,7 +142,8 @@ NumberRange mpc::amp::productOf(const NumberRange &a, const NumberRange &b) {
 
 NumberRange mpc::amp::squareOf(const NumberRange &a) {
   double least = a.low > 0 ? a.low : a.high < 0 ? -a.high : 0;
-  NumberRange range = NumberRange::within(least * least, a.most() * a.most());
+  NumberRange range =
+      NumberRange::within(least * least, a.maxMagnitude() * a.maxMagnitude());
   range.mayBeInfinite |= a.mayBeInfinite;
   range.mayBeNan = a.mayBeNan;
   range.least = std::max(range.least, downwards(a.least * a.least));
@@ -176,8 +177,8 @@ NumberRange mpc::amp::sumOf(double count, const NumberRange &a) {
   return range;
 }
 
-NumberRange mpc::amp::risingOf(const NumberRange &a,
-                               llvm::function_ref<double(double)> function) {
+NumberRange mpc::amp::monotonic(const NumberRange &a,
+                                llvm::function_ref<double(double)> function) {
   double low = function(a.mayBeInfinite ? -kInfinity : a.low);
   double high = function(a.mayBeInfinite ? kInfinity : a.high);
   NumberRange range = NumberRange::within(low, high);
@@ -185,7 +186,7 @@ NumberRange mpc::amp::risingOf(const NumberRange &a,
   return range;
 }
 
-NumberRange mpc::amp::computedIn(const NumberRange &exact) {
+NumberRange mpc::amp::withRoundingError(const NumberRange &exact) {
   constexpr double kDigits = 0x1p-20;
   NumberRange range = exact;
   range.low = downwards(exact.low - std::abs(exact.low) * kDigits);

@@ -40,9 +40,11 @@ struct NumberRange {
   static NumberRange within(double low, double high,
                             llvm::ArrayRef<NumberRange> operands);
 
-  double most() const { return std::max(std::abs(low), std::abs(high)); }
+  double maxMagnitude() const {
+    return std::max(std::abs(low), std::abs(high));
+  }
   bool isFinite() const { return !mayBeInfinite && !mayBeNan; }
-  bool isBounded() const { return most() < kInfinity; }
+  bool isBounded() const { return maxMagnitude() < kInfinity; }
   /// Nothing is known about the magnitudes of finite elements.
   bool isUnknown() const { return low == -kInfinity && high == kInfinity; }
 
@@ -73,12 +75,12 @@ NumberRange quotientOf(const NumberRange &a, const NumberRange &b);
 NumberRange sumOf(double count, const NumberRange &a);
 
 /// The range of a monotonically increasing function.
-NumberRange risingOf(const NumberRange &a,
-                     llvm::function_ref<double(double)> function);
+NumberRange monotonic(const NumberRange &a,
+                      llvm::function_ref<double(double)> function);
 
 /// The range of a result that is computed to a few ulps of f32, which may
 /// exceed the exact bounds by that.
-NumberRange computedIn(const NumberRange &exact);
+NumberRange withRoundingError(const NumberRange &exact);
 
 /// The largest number of `type`, and its smallest normal number.
 double largestOf(mlir::FloatType type);

@@ -14,7 +14,7 @@ int64_t mpc::train::lastExtent(Value value) {
   return shape.empty() ? 1 : shape.back();
 }
 
-NumberRange mpc::train::orZero(const NumberRange &range) {
+NumberRange mpc::train::includingZero(const NumberRange &range) {
   NumberRange zero = NumberRange::within(0, 0);
   zero.rowSum = zero.rowNorm = 0;
   return amp::hullOf(range, zero);

@@ -26,7 +26,7 @@ inline constexpr double kRounding = 1 + 0x1p-8;
 int64_t lastExtent(mlir::Value value);
 
 /// The range of elements that are those of an operand, or 0.
-NumberRange orZero(const NumberRange &range);
+NumberRange includingZero(const NumberRange &range);
 
 /// Limits the norms of `range`, whose rows are `rows` times factors of no more
 /// than `most`.

@@ -10,8 +10,8 @@ using namespace mpc::train;
 /// without keys.
 void AttentionOp::inferRanges(Ranges operands, Results results) {
   const NumberRange &value = operands[2];
-  NumberRange range =
-      amp::computedIn(orZero(NumberRange::within(value.low, value.high)));
+  NumberRange range = amp::withRoundingError(
+      includingZero(NumberRange::within(value.low, value.high)));
   NumberRange scores = amp::sumOf(lastExtent(getQuery()),
                                   amp::productOf(operands[0], operands[1]));
   range.mayBeNan = range.mayBeInfinite =

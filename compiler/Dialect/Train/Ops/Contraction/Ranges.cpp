@@ -15,11 +15,11 @@ static NumberRange contracted(double count, const NumberRange &lhs,
                               const NumberRange &rhs, bool hasRows) {
   NumberRange product = amp::productOf(lhs, rhs);
   NumberRange sum = amp::sumOf(count, product);
-  if (!hasRows || rhs.most() == kInfinity)
+  if (!hasRows || rhs.maxMagnitude() == kInfinity)
     return sum;
   double most =
-      std::min(lhs.rowSum, lhs.rowNorm * std::sqrt(count)) * rhs.most();
-  if (!(most < sum.most()))
+      std::min(lhs.rowSum, lhs.rowNorm * std::sqrt(count)) * rhs.maxMagnitude();
+  if (!(most < sum.maxMagnitude()))
     return sum;
   most *= 1 + count * 0x1p-24;
   NumberRange range = NumberRange::within(std::max(sum.low, -most),
@@ -40,7 +40,8 @@ void ConvOp::inferRanges(Ranges operands, Results results) {
   for (int64_t extent : shapeOf(getWeight()).drop_front())
     count *= extent;
   // Includes the zeros of the padding.
-  results[0] = contracted(count, orZero(operands[0]), operands[1], false);
+  results[0] =
+      contracted(count, includingZero(operands[0]), operands[1], false);
   if (getBias())
     results[0] = amp::sumOf(results[0], operands[2]);
 }

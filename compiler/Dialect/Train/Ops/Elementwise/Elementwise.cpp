@@ -126,7 +126,7 @@ bool CastOp::isBounded() {
   return getElementTypeOrSelf(getInput()).isInteger(1);
 }
 
-bool CastOp::isPlace(unsigned) {
+bool CastOp::isIndexLike(unsigned) {
   Type to = getType().getElementType();
   return isFloat(getInput()) && isa<IntegerType>(to) && !to.isInteger(1);
 }

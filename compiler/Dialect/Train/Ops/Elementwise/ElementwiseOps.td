@@ -115,7 +115,7 @@ def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, RangeMet
     /// True if the operand is a condition: the result is 0 or 1.
     bool isBounded();
     /// True if a float becomes an integer, which may become an index.
-    bool isPlace(unsigned index);
+    bool isIndexLike(unsigned index);
   }];
 }
 

@@ -29,7 +29,7 @@ void MulOp::inferRanges(Ranges operands, Results results) {
                         : amp::productOf(operands[0], operands[1]);
   for (unsigned i : {0u, 1u})
     if (shapeOf(getOperand(i)) == shapeOf(getResult()))
-      scaleRows(results[0], operands[i], operands[1 - i].most());
+      scaleRows(results[0], operands[i], operands[1 - i].maxMagnitude());
 }
 
 void DivOp::inferRanges(Ranges operands, Results results) {
@@ -70,19 +70,19 @@ void ReluOp::inferRanges(Ranges operands, Results results) {
 }
 
 void SqrtOp::inferRanges(Ranges operands, Results results) {
-  results[0] = amp::risingOf(
+  results[0] = amp::monotonic(
       operands[0], [](double x) { return std::sqrt(std::max(x, 0.0)); });
   results[0].mayBeNan |= operands[0].low < 0 || operands[0].mayBeInfinite;
 }
 
 void GeluOp::inferRanges(Ranges operands, Results results) {
   const NumberRange &x = operands[0];
-  results[0] = amp::computedIn(NumberRange::within(
+  results[0] = amp::withRoundingError(NumberRange::within(
       std::max(std::min(x.low, 0.0), -0.1705), std::max(x.high, 0.0), x));
 }
 
 void ReluGradOp::inferRanges(Ranges operands, Results results) {
-  results[0] = orZero(operands[0]);
+  results[0] = includingZero(operands[0]);
 }
 
 void GeluGradOp::inferRanges(Ranges operands, Results results) {
@@ -113,7 +113,7 @@ void CastOp::inferRanges(Ranges operands, Results results) {
 void RoundToOp::inferRanges(Ranges operands, Results results) {
   auto type = cast<FloatType>(getTo());
   results[0] = operands[0].withoutRows();
-  results[0].mayBeInfinite |= operands[0].most() > amp::largestOf(type);
+  results[0].mayBeInfinite |= operands[0].maxMagnitude() > amp::largestOf(type);
   // Small numbers are rounded to 0 or to the next number of the type.
   double small = amp::smallestNormalOf(type);
   results[0] = amp::hullOf(

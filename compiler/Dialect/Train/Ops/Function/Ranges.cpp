@@ -38,8 +38,8 @@ static double softplus(double x) {
 
 /// Never above 1: the divisor is not less than the dividend.
 static NumberRange sigmoidRange(const NumberRange &x, Parameters) {
-  NumberRange range = amp::computedIn(
-      amp::risingOf(x, [](double at) { return 1 / (1 + std::exp(-at)); }));
+  NumberRange range = amp::withRoundingError(
+      amp::monotonic(x, [](double at) { return 1 / (1 + std::exp(-at)); }));
   range.high = std::min(range.high, 1.0);
   return range;
 }
@@ -54,7 +54,7 @@ static NumberRange gatedRange(const NumberRange &x, double least) {
 /// The range of an increasing function whose operand must lie in [low, high].
 static NumberRange inDomain(const NumberRange &x, double low, double high,
                             double (*rising)(double)) {
-  NumberRange range = amp::risingOf(
+  NumberRange range = amp::monotonic(
       x, [&](double at) { return rising(std::clamp(at, low, high)); });
   range.mayBeNan |= x.low < low || x.high > high || x.mayBeInfinite;
   return range;
@@ -69,7 +69,7 @@ static NumberRange waveRange(const NumberRange &x, Parameters) {
 
 static NumberRange magnitudeRange(const NumberRange &x) {
   NumberRange range = x;
-  range.high = x.most();
+  range.high = x.maxMagnitude();
   range.low = x.low > 0 ? x.low : x.high < 0 ? -x.high : 0;
   range.least = std::max(x.least, range.low);
   return range;
@@ -91,20 +91,20 @@ static NumberRange siluRange(const NumberRange &x, Parameters p) {
 static NumberRange leakyReluRange(const NumberRange &x, Parameters p) {
   if (!(p[0] > 0))
     return NumberRange();
-  return amp::risingOf(x, [&](double at) { return at > 0 ? at : p[0] * at; });
+  return amp::monotonic(x, [&](double at) { return at > 0 ? at : p[0] * at; });
 }
 
 static NumberRange eluRange(const NumberRange &x, Parameters p) {
   double alpha = p[0], scale = p[1], width = p[2];
   if (!(alpha >= 0 && scale > 0 && width > 0))
     return NumberRange();
-  return amp::risingOf(x, [&](double at) {
+  return amp::monotonic(x, [&](double at) {
     return at > 0 ? scale * at : scale * alpha * std::expm1(at / width);
   });
 }
 
 static NumberRange softsignRange(const NumberRange &x, Parameters) {
-  NumberRange range = amp::risingOf(x, [](double at) {
+  NumberRange range = amp::monotonic(x, [](double at) {
     return std::isinf(at) ? std::copysign(1, at) : at / (1 + std::abs(at));
   });
   range.mayBeNan |= x.mayBeInfinite; // Infinity over infinity.
@@ -188,8 +188,8 @@ NumberRange mpc::train::rangeOfFunction(Operation *op,
     return NumberRange();
   SmallVector<double> parameters = parametersOf(op);
   NumberRange range = row->range ? row->range(input, parameters).withoutRows()
-                                 : amp::risingOf(input, [&](double x) {
+                                 : amp::monotonic(input, [&](double x) {
                                      return row->rising(x, parameters);
                                    });
-  return row->isExact ? range : amp::computedIn(range);
+  return row->isExact ? range : amp::withRoundingError(range);
 }

@@ -18,7 +18,7 @@ def Train_EmbeddingOp : Train_InferredOp<"embedding", [Differentiable, KernelMet
   let extraClassDeclaration = compatible # [{
     /// Only the rows of the table that the indices select are read.
     int64_t countReads(unsigned operand);
-    bool isPlace(unsigned index) { return index == 1; }
+    bool isIndexLike(unsigned index) { return index == 1; }
   }];
 }
 
@@ -35,7 +35,7 @@ def Train_EmbeddingGradOp : Train_InferredOp<"embedding_grad", [Differentiable, 
                    I64Attr:$rows);                                        // embedding_grad_c2
   let results = (outs Train_FloatTensor:$result);
   let extraClassDeclaration = compatible # pins # [{
-    bool isPlace(unsigned index) { return index == 1; }
+    bool isIndexLike(unsigned index) { return index == 1; }
   }];
 }
 

@@ -89,10 +89,10 @@ LogicalResult FlatIndexOp::lowerToLinalg(OpBuilder &builder,
         for (auto [dim, extent] : llvm::enumerate(getExtents())) {
           Value place;
           if (axis != getAxes().end() && *axis == int64_t(dim)) {
-            Value isPlace;
-            std::tie(place, isPlace) =
+            Value isIndexLike;
+            std::tie(place, isIndexLike) =
                 placeOf(body, indices[axis++ - getAxes().begin()], extent);
-            exists = exists ? body.andOf(exists, isPlace) : isPlace;
+            exists = exists ? body.andOf(exists, isIndexLike) : isIndexLike;
           } else {
             place = body.position(dim);
           }

@@ -35,7 +35,7 @@ def Train_FlatIndexOp : Train_InferredOp<"flat_index", [Generated, Indexes, Make
                    DenseI64ArrayAttr:$extents);            // flat_index_c3
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
   let extraClassDeclaration = compatible # [{
-    bool isPlace(unsigned) { return true; }
+    bool isIndexLike(unsigned) { return true; }
   }];
 }
 
@@ -52,7 +52,7 @@ def Train_GatherOp : Train_InferredOp<"gather", [Differentiable, Generated, Rang
   let results = (outs Train_Tensor:$result);
   let extraClassDeclaration = compatible # [{
     int64_t countReads(unsigned operand);
-    bool isPlace(unsigned index) { return index == 1; }
+    bool isIndexLike(unsigned index) { return index == 1; }
   }];
 }
 
@@ -94,7 +94,7 @@ def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, 
                    Train_IntegerOperationAttr:$kind);                         // scatter_reduce_c3
   let results = (outs AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$result);
   let extraClassDeclaration = compatible # [{
-    bool isPlace(unsigned index) { return index == 1; }
+    bool isIndexLike(unsigned index) { return index == 1; }
   }];
 }
 

@@ -10,7 +10,7 @@ using namespace mpc::train;
 
 // Rows of a table; for floats an index out of range gives NaN.
 void GatherOp::inferRanges(Ranges operands, Results results) {
-  results[0] = orZero(operands[0]).withoutRows();
+  results[0] = includingZero(operands[0]).withoutRows();
   results[0].mayBeNan = true;
 }
 
@@ -23,10 +23,11 @@ void EmbeddingOp::inferRanges(Ranges operands, Results results) {
 /// weighted sums.
 void ResampleOp::inferRanges(Ranges operands, Results results) {
   if (!getWeights()) {
-    results[0] = orZero(operands[0]).withoutRows();
+    results[0] = includingZero(operands[0]).withoutRows();
     return;
   }
-  double most = operands[0].most() * operands[2].rowSum;
+  double most = operands[0].maxMagnitude() * operands[2].rowSum;
   if (!std::isnan(most))
-    results[0] = amp::computedIn(NumberRange::within(-most, most, operands[0]));
+    results[0] =
+        amp::withRoundingError(NumberRange::within(-most, most, operands[0]));
 }

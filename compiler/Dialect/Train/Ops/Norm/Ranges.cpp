@@ -17,9 +17,9 @@ static constexpr double kMaxSquared = 0x1p50;
 static NumberRange normalized(double count, const NumberRange &input,
                               const NumberRange &scale, double epsilon) {
   double most = std::sqrt(count);
-  NumberRange unit = amp::computedIn(NumberRange::within(-most, most));
+  NumberRange unit = amp::withRoundingError(NumberRange::within(-most, most));
   unit.mayBeNan =
-      !input.isFinite() || input.most() > kMaxSquared || !(epsilon > 0);
+      !input.isFinite() || input.maxMagnitude() > kMaxSquared || !(epsilon > 0);
   unit.mayBeInfinite = unit.mayBeNan;
   return amp::productOf(unit, scale);
 }
@@ -29,8 +29,8 @@ static NumberRange inverseOfRoot(const NumberRange &input, double epsilon) {
   if (!(epsilon > 0))
     return NumberRange();
   NumberRange range =
-      amp::computedIn(NumberRange::within(0, 1 / std::sqrt(epsilon)));
-  range.mayBeNan = !input.isFinite() || input.most() > kMaxSquared;
+      amp::withRoundingError(NumberRange::within(0, 1 / std::sqrt(epsilon)));
+  range.mayBeNan = !input.isFinite() || input.maxMagnitude() > kMaxSquared;
   return range;
 }
 
@@ -48,8 +48,8 @@ static void rowNormOf(Op op, Ranges operands, Results results) {
   NumberRange &result = results[0];
   result = normalized(count, operands[0], operands[1], epsilon);
   bool isRow = op.getAxis() + 1 == shapeOf(op.getInput()).size();
-  if (isRow && operands[1].most() < kInfinity) {
-    result.rowNorm = std::sqrt(count) * operands[1].most() * kRounding;
+  if (isRow && operands[1].maxMagnitude() < kInfinity) {
+    result.rowNorm = std::sqrt(count) * operands[1].maxMagnitude() * kRounding;
     result.rowSum = std::sqrt(count) * result.rowNorm;
   }
   results.back() = inverseOfRoot(operands[0], epsilon);
@@ -75,7 +75,7 @@ void BatchNormOp::inferRanges(Ranges operands, Results results) {
   const NumberRange &variance = operands[4];
   if (!(variance.low + epsilon > 0) || !variance.isFinite())
     return;
-  NumberRange inverse = amp::computedIn(
+  NumberRange inverse = amp::withRoundingError(
       NumberRange::within(1 / std::sqrt(variance.high + epsilon),
                           1 / std::sqrt(variance.low + epsilon)));
   NumberRange centred = amp::sumOf(operands[0], amp::negativeOf(operands[3]));

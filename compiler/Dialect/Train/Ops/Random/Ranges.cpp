@@ -14,7 +14,7 @@ void DropoutOp::inferRanges(Ranges operands, Results results) {
 
 void DropoutTrainingOp::inferRanges(Ranges operands, Results results) {
   double scale = 1 / (1 - getRatio().convertToDouble());
-  NumberRange kept = orZero(operands[0]);
+  NumberRange kept = includingZero(operands[0]);
   results[0] = amp::productOf(kept, NumberRange::within(scale, scale));
   scaleRows(results[0], kept, scale);
 }

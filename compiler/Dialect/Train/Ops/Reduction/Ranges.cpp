@@ -30,6 +30,6 @@ void ReduceMaxOp::inferRanges(Ranges operands, Results results) {
 
 void CumSumOp::inferRanges(Ranges operands, Results results) {
   if (isa<FloatType>(getElementTypeOrSelf(getType())))
-    results[0] =
-        orZero(amp::sumOf(shapeOf(getInput())[getAxis()], orZero(operands[0])));
+    results[0] = includingZero(
+        amp::sumOf(shapeOf(getInput())[getAxis()], includingZero(operands[0])));
 }

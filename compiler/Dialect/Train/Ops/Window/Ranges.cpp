@@ -25,7 +25,7 @@ void AveragePoolOp::inferRanges(Ranges operands, Results results) {
   double count = 1;
   for (int64_t extent : getKernelShape())
     count *= extent;
-  results[0] = orZero(meanOf(count, operands[0])).withoutRows();
+  results[0] = includingZero(meanOf(count, operands[0])).withoutRows();
   results[0].least = 0; // Padding zeros are part of the sums.
 }
 

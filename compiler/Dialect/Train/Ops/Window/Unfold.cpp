@@ -107,8 +107,8 @@ LogicalResult UnfoldOp::lowerToLinalg(OpBuilder &builder,
               body.times(body.position(2 + spatial + d), getStrides()[d]),
               body.place(getPadsBegin()[d]));
           places.push_back(body.plus(first, tap));
-          Value isPlace = body.isWithin(places.back(), image[2 + d]);
-          isInside = isInside ? body.andOf(isInside, isPlace) : isPlace;
+          Value isIndexLike = body.isWithin(places.back(), image[2 + d]);
+          isInside = isInside ? body.andOf(isInside, isIndexLike) : isIndexLike;
         }
         Value none = body.number(getPadding().convertToDouble());
         return {body.readIf(isInside, input, places, none)};
@@ -144,13 +144,13 @@ LogicalResult FoldOp::lowerToLinalg(OpBuilder &builder,
                                          body.place(getPadsBegin()[d])),
                                body.times(tap, getDilations()[d]));
                 Value position = body.dividedBy(offset, getStrides()[d]);
-                Value isPlace = body.isWithin(position, positions[d]);
+                Value isIndexLike = body.isWithin(position, positions[d]);
                 if (getStrides()[d] != 1)
-                  isPlace = body.andOf(
-                      isPlace,
+                  isIndexLike = body.andOf(
+                      isIndexLike,
                       body.equals(body.times(position, getStrides()[d]),
                                   offset));
-                exists = exists ? body.andOf(exists, isPlace) : isPlace;
+                exists = exists ? body.andOf(exists, isIndexLike) : isIndexLike;
                 places[2 + d] = tap;
                 places[2 + spatial + d] = position;
               }
