@@ -220,7 +220,7 @@ bool BodyEmitter::emitInSteps(Operation &inner) {
 void BodyEmitter::emitRead(tensor::ExtractOp read) {
   Location loc = read.getLoc();
   RankedTensorType type = read.getTensor().getType();
-  ComputedAccess place{read.getTensor(), LinearLanes{}, Value(), guard};
+  ComputedAccess access{read.getTensor(), LinearLanes{}, Value(), guard};
   auto number = [&](int64_t value, unsigned count) {
     return constantLanes(builder, loc, builder.getI64IntegerAttr(value), count);
   };
@@ -235,23 +235,23 @@ void BodyEmitter::emitRead(tensor::ExtractOp read) {
   for (int64_t dim = type.getRank() - 1; dim >= 0; --dim) {
     Value index = read.getIndices()[dim];
     if (std::optional<LinearLanes> known = steps(index)) {
-      place.steps->first =
-          addScaled(place.steps->first, known->first, stride, 0);
-      place.steps->step += known->step * stride;
+      access.steps->first =
+          addScaled(access.steps->first, known->first, stride, 0);
+      access.steps->step += known->step * stride;
     } else {
-      place.offsets = addScaled(place.offsets, vector(index), stride, lanes);
+      access.offsets = addScaled(access.offsets, vector(index), stride, lanes);
     }
     stride *= type.getDimSize(dim);
   }
-  if (!place.steps->first)
-    place.steps->first = number(0, 0);
-  if (place.offsets) {
+  if (!access.steps->first)
+    access.steps->first = number(0, 0);
+  if (access.offsets) {
     // The sum has no constant step any more.
-    place.offsets = arith::AddIOp::create(builder, loc, place.offsets,
-                                          spread(*place.steps));
-    place.steps.reset();
+    access.offsets = arith::AddIOp::create(builder, loc, access.offsets,
+                                           spread(*access.steps));
+    access.steps.reset();
   }
-  values.map(read.getResult(), source.read(place));
+  values.map(read.getResult(), source.read(access));
 }
 
 /// Lanes run a loop together: its bounds are the same for all of them.

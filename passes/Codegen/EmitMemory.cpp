@@ -125,33 +125,33 @@ Value Emitter::load(const KernelAccess &access, const Position &at) {
 
 /// Loads elements at computed places: one element that all lanes share,
 /// contiguous elements, or a gather.
-Value Emitter::loadComputed(const ComputedAccess &place, const Position &at) {
-  Type stored = getElementTypeOrSelf(place.tensor.getType());
+Value Emitter::loadComputed(const ComputedAccess &access, const Position &at) {
+  Type stored = getElementTypeOrSelf(access.tensor.getType());
   Type element = storageType(stored);
   unsigned bytes = storageBytes(element);
-  unsigned operand = operandOf.at(memoryRoot(place.tensor));
+  unsigned operand = operandOf.at(memoryRoot(access.tensor));
   accesses.loadAnywhere(operand);
   Value base = pointers[operand];
   auto addressOf = [&](Value offset) -> Value {
     return LLVM::GEPOp::create(builder, loc, base.getType(), element, base,
                                ValueRange{offset});
   };
-  bool isShared = place.steps && place.steps->step == 0 && !place.guard;
+  bool isShared = access.steps && access.steps->step == 0 && !access.guard;
   if (at.lanes == 0 || isShared) {
-    Value offset = place.steps ? place.steps->first : place.offsets;
+    Value offset = access.steps ? access.steps->first : access.offsets;
     Value value =
         LLVM::LoadOp::create(builder, loc, element, addressOf(offset), bytes);
     return fromStorage(stored, broadcastLanes(builder, loc, value, at.lanes));
   }
   Value mask = at.mask;
-  if (mask && place.guard)
-    mask = arith::AndIOp::create(builder, loc, mask, place.guard);
+  if (mask && access.guard)
+    mask = arith::AndIOp::create(builder, loc, mask, access.guard);
   else if (!mask)
-    mask = place.guard;
+    mask = access.guard;
   Type type = vectorType(element, at.lanes);
   Value none = zeroLanes(builder, loc, element, at.lanes);
-  if (place.steps && place.steps->step == 1) {
-    Value pointer = addressOf(place.steps->first);
+  if (access.steps && access.steps->step == 1) {
+    Value pointer = addressOf(access.steps->first);
     if (!mask)
       return fromStorage(
           stored, LLVM::LoadOp::create(builder, loc, type, pointer, bytes));
@@ -159,12 +159,12 @@ Value Emitter::loadComputed(const ComputedAccess &place, const Position &at) {
                        LLVM::MaskedLoadOp::create(builder, loc, type, pointer,
                                                   mask, none, bytes));
   }
-  Value offsets = place.offsets;
-  if (place.steps) {
-    base = addressOf(place.steps->first);
+  Value offsets = access.offsets;
+  if (access.steps) {
+    base = addressOf(access.steps->first);
     SmallVector<int64_t> steps;
     for (unsigned lane = 0; lane < at.lanes; ++lane)
-      steps.push_back(lane * place.steps->step);
+      steps.push_back(lane * access.steps->step);
     auto indexType = VectorType::get({int64_t(at.lanes)}, builder.getI64Type());
     offsets = arith::ConstantOp::create(
         builder, loc,
@@ -288,13 +288,14 @@ void Emitter::storeOutputs(ArrayRef<unsigned> nodes, const Position &at) {
     store(*output, at, value);
 }
 
-LogicalResult Emitter::verifyPlaces(ArrayRef<SharedBuffer> places,
-                                    StringRef pass) {
-  for (SharedBuffer place : places)
-    if (!accesses.mayShare(place.operand, arguments + place.result))
+LogicalResult Emitter::verifySharedBuffers(ArrayRef<SharedBuffer> sharedBuffers,
+                                           StringRef pass) {
+  for (SharedBuffer shared : sharedBuffers)
+    if (!accesses.mayShare(shared.operand, arguments + shared.result))
       return emitError(loc, "internal error in ")
-             << pass << ": result " << place.result << " of '" << func.getName()
-             << "' takes the place of operand " << place.operand
+             << pass << ": result " << shared.result << " of '"
+             << func.getName() << "' takes the place of operand "
+             << shared.operand
              << ", but the code reads its elements after writing there";
   return success();
 }

@@ -42,10 +42,11 @@ public:
   virtual ~Emitter() = default;
 
   /// Proves, once the code is emitted, that each result that shares the memory
-  /// of an operand (`places`) may do so; otherwise emits an error that names
-  /// `pass`.
-  mlir::LogicalResult verifyPlaces(llvm::ArrayRef<SharedBuffer> places,
-                                   llvm::StringRef pass);
+  /// of an operand (`sharedBuffers`) may do so; otherwise emits an error that
+  /// names `pass`.
+  mlir::LogicalResult
+  verifySharedBuffers(llvm::ArrayRef<SharedBuffer> sharedBuffers,
+                      llvm::StringRef pass);
 
 protected:
   Emitter(mlir::func::FuncOp func, KernelDomain domain)

@@ -69,14 +69,14 @@ void CpuEmitter::emitRows() {
 void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
                            unsigned tail) {
   accesses.beginItem();
-  SmallVector<Position> places;
+  SmallVector<Position> positions;
   for (int64_t v = 0; v < whole + (tail != 0); ++v) {
     Position at;
     at.lanes = schedule.lanes;
     at.column = add(first, i64(v * schedule.lanes));
     if (v == whole)
       at.mask = firstLanes(builder, loc, schedule.lanes, tail);
-    places.push_back(at);
+    positions.push_back(at);
   }
   SmallVector<unsigned> sums, elementwise, after;
   SmallVector<CombinerInfo> combiners;
@@ -90,7 +90,7 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
       continue;
     sums.push_back(i);
     combiners.push_back(findCombiner(node.op));
-    for (unsigned p = 0; p < places.size(); ++p)
+    for (unsigned p = 0; p < positions.size(); ++p)
       totals.push_back(constantLanes(builder, loc, combiners.back().identity,
                                      schedule.lanes));
   }
@@ -105,13 +105,13 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
     SmallVector<Value> row = delinearize(forOp.getInductionVar(),
                                          domain.rowBegin, domain.columnBegin);
     rowLoads.clear();
-    for (auto [p, place] : llvm::enumerate(places)) {
+    for (auto [p, position] : llvm::enumerate(positions)) {
       newPosition();
-      Position at = place;
+      Position at = position;
       at.row.assign(outer.begin(), outer.end());
       at.row.append(row);
       for (auto [s, sum] : llvm::enumerate(sums)) {
-        Value &total = next[s * places.size() + p];
+        Value &total = next[s * positions.size() + p];
         total =
             combine(builder, loc, combiners[s], total, evaluate({sum, 0}, at));
       }
@@ -130,7 +130,7 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
     SmallVector<Value> wide;
     for (const CombinerInfo &combiner : combiners)
       wide.append(
-          places.size(),
+          positions.size(),
           constantLanes(builder, loc, totalIdentity(combiner), schedule.lanes));
     auto blocks = scf::ForOp::create(builder, loc, i64(0), i64(rows),
                                      i64(kBlockOfRows), wide);
@@ -142,23 +142,23 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
           builder, loc, add(first, i64(kBlockOfRows)), i64(rows));
       SmallVector<Value> next = sumRows(first, end, totals);
       for (auto [i, sum] : llvm::enumerate(next))
-        sum = addBlock(builder, loc, combiners[i / places.size()],
+        sum = addBlock(builder, loc, combiners[i / positions.size()],
                        blocks.getRegionIterArgs()[i], sum);
       scf::YieldOp::create(builder, loc, next);
     }
     for (auto [i, total] : llvm::enumerate(blocks.getResults()))
       sumsOfRows.push_back(
-          finishTotal(builder, loc, combiners[i / places.size()], total));
+          finishTotal(builder, loc, combiners[i / positions.size()], total));
   }
   accesses.beginWalk();
-  for (auto [p, place] : llvm::enumerate(places)) {
+  for (auto [p, position] : llvm::enumerate(positions)) {
     newPosition();
-    Position at = place;
+    Position at = position;
     at.row.assign(outer.begin(), outer.end());
     // Column ops do not depend on the row, so any row index will do.
     at.row.append(domain.columnBegin - domain.rowBegin, i64(0));
     for (auto [s, sum] : llvm::enumerate(sums)) {
-      columnSums[sum] = sumsOfRows[s * places.size() + p];
+      columnSums[sum] = sumsOfRows[s * positions.size() + p];
       made[{sum, 0}] = columnSums[sum];
     }
     storeOutputs(sums, at);
@@ -254,7 +254,7 @@ void CpuEmitter::run() {
 }
 
 LogicalResult mpc::emitKernel(func::FuncOp kernel,
-                              ArrayRef<SharedBuffer> places,
+                              ArrayRef<SharedBuffer> sharedBuffers,
                               unsigned maxLanes) {
   SmallVector<linalg::GenericOp> ops;
   for (auto op : kernel.getOps<linalg::GenericOp>())
@@ -266,5 +266,5 @@ LogicalResult mpc::emitKernel(func::FuncOp kernel,
            << kernel.getName() << "' have no common domain: " << reason;
   CpuEmitter emitter(kernel, std::move(*domain), maxLanes);
   emitter.run();
-  return emitter.verifyPlaces(places, "mpc-emit-kernels");
+  return emitter.verifySharedBuffers(sharedBuffers, "mpc-emit-kernels");
 }

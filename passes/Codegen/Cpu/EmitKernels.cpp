@@ -28,10 +28,10 @@ struct EmitKernelsPass : mpc::impl::EmitKernelsPassBase<EmitKernelsPass> {
   using Base::Base;
 
   void runOnOperation() override {
-    auto places = findSharedBuffers(getOperation());
+    auto sharedBuffers = findSharedBuffers(getOperation());
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (func->hasAttr(kKernelAttr) &&
-          failed(emitKernel(func, places.lookup(func.getName()), lanes)))
+          failed(emitKernel(func, sharedBuffers.lookup(func.getName()), lanes)))
         return signalPassFailure();
   }
 };

@@ -13,10 +13,10 @@ namespace mpc {
 /// kernels, `(operands: !llvm.ptr, begin: i64, end: i64)`: operands are the
 /// former arguments followed by the former results. Fails with a diagnostic if
 /// the ops of the function have no common domain, or if a result that shares
-/// the memory of an operand (`places`) is written before that operand is read.
-/// Vectors have at most `maxLanes` elements.
+/// the memory of an operand (`sharedBuffers`) is written before that operand is
+/// read. Vectors have at most `maxLanes` elements.
 mlir::LogicalResult emitKernel(mlir::func::FuncOp kernel,
-                               llvm::ArrayRef<SharedBuffer> places,
+                               llvm::ArrayRef<SharedBuffer> sharedBuffers,
                                unsigned maxLanes);
 
 } // namespace mpc

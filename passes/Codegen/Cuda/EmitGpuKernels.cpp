@@ -35,13 +35,13 @@ struct EmitGpuKernelsPass
   }
 
   void runOnOperation() override {
-    auto places = findSharedBuffers(getOperation());
+    auto sharedBuffers = findSharedBuffers(getOperation());
     SmallVector<func::FuncOp> kernels;
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (func->hasAttr(kKernelAttr))
         kernels.push_back(func);
     for (func::FuncOp kernel : kernels)
-      if (failed(emitGpuKernel(kernel, places.lookup(kernel.getName()))))
+      if (failed(emitGpuKernel(kernel, sharedBuffers.lookup(kernel.getName()))))
         return signalPassFailure();
   }
 };

@@ -107,7 +107,7 @@ void GpuEmitter::run() {
 }
 
 LogicalResult mpc::emitGpuKernel(func::FuncOp kernel,
-                                 ArrayRef<SharedBuffer> places) {
+                                 ArrayRef<SharedBuffer> sharedBuffers) {
   SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
   std::string reason;
   std::optional<KernelDomain> domain = analyzeKernel(ops, &reason);
@@ -121,5 +121,5 @@ LogicalResult mpc::emitGpuKernel(func::FuncOp kernel,
            << kernel.getName() << "' cannot be walked: " << reason;
   GpuEmitter emitter(kernel, std::move(*domain), *schedule);
   emitter.run();
-  return emitter.verifyPlaces(places, "mpc-emit-gpu-kernels");
+  return emitter.verifySharedBuffers(sharedBuffers, "mpc-emit-gpu-kernels");
 }

@@ -14,7 +14,7 @@ namespace mpc {
 /// `mpc.threads` is the number of threads of a block. Fails under the same
 /// conditions as emitKernel (passes/Codegen/Cpu/KernelEmitter.h).
 mlir::LogicalResult emitGpuKernel(mlir::func::FuncOp kernel,
-                                  llvm::ArrayRef<SharedBuffer> places);
+                                  llvm::ArrayRef<SharedBuffer> sharedBuffers);
 
 } // namespace mpc
 

@@ -42,14 +42,14 @@ static bool isSameExistingFile(const std::string &a, const std::string &b) {
 }
 
 /// Throws if writing would destroy an input or part of a checkpoint.
-static void protect(const std::string &path, const fs::path &place,
+static void protect(const std::string &path, const fs::path &target,
                     const std::vector<InputFile> &inputs) {
   auto refuse = [&path](const std::string &what) {
     throw Failure(Usage, "cannot write '" + path + "': " + what +
                              "; choose another output path");
   };
   for (const InputFile &input : inputs) {
-    if (!isSameExistingFile(place, input.path))
+    if (!isSameExistingFile(target, input.path))
       continue;
     bool isNamed = input.path == path;
     std::string what = input.what;
@@ -57,7 +57,7 @@ static void protect(const std::string &path, const fs::path &place,
       what.pop_back();
     refuse("it is " + what + (isNamed ? "" : " '" + input.path + "'"));
   }
-  std::string folder = place.parent_path().string();
+  std::string folder = target.parent_path().string();
   if (folder.empty())
     folder = ".";
   if (isCheckpoint(folder))
@@ -70,17 +70,17 @@ std::string mpc::tool::resolveOutputPath(const std::string &path,
     throw Failure(InputOutput, "cannot write '" + path + "': " + what);
   };
   std::error_code error;
-  fs::path place = followLinks(path, error);
+  fs::path target = followLinks(path, error);
   // It is not an error that the file does not exist yet.
   if (error && error != std::errc::no_such_file_or_directory &&
       error != std::errc::not_a_directory)
     refuse(error.message());
   struct stat info;
-  if (stat(place.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+  if (stat(target.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
     refuse(S_ISDIR(info.st_mode) ? "it is a folder"
                                  : "it is not a regular file");
 
-  std::string folder = place.parent_path().string();
+  std::string folder = target.parent_path().string();
   if (folder.empty())
     folder = ".";
   if (stat(folder.c_str(), &info) != 0)
@@ -89,8 +89,8 @@ std::string mpc::tool::resolveOutputPath(const std::string &path,
     refuse("'" + folder + "' is not a folder");
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     refuse("folder '" + folder + "': " + std::strerror(errno));
-  protect(path, place, inputs);
-  return place.string();
+  protect(path, target, inputs);
+  return target.string();
 }
 
 bool mpc::tool::isSameFile(const std::string &a, const std::string &b) {
@@ -141,9 +141,9 @@ void mpc::tool::createFolders(const std::string &path) {
   }
 }
 
-void mpc::tool::writeFile(const std::string &place,
+void mpc::tool::writeFile(const std::string &target,
                           const std::string &content) {
-  std::string temporary = place + ".tmp-" + std::to_string(getpid());
+  std::string temporary = target + ".tmp-" + std::to_string(getpid());
   std::FILE *file = std::fopen(temporary.c_str(), "w");
   bool done = file != nullptr;
   if (file) {
@@ -155,13 +155,13 @@ void mpc::tool::writeFile(const std::string &place,
     if (!done && cause != 0)
       errno = cause;
   }
-  if (!done || std::rename(temporary.c_str(), place.c_str()) != 0) {
+  if (!done || std::rename(temporary.c_str(), target.c_str()) != 0) {
     int cause = errno;
     std::remove(temporary.c_str());
     throw Failure(InputOutput,
-                  "cannot write '" + place + "': " + std::strerror(cause));
+                  "cannot write '" + target + "': " + std::strerror(cause));
   }
-  std::string parent = mpc::runtime::parent_folder(place);
+  std::string parent = mpc::runtime::parent_folder(target);
   check(mpc::runtime::sync_folder(mpc::runtime::system_files(), parent),
         parent);
 }

@@ -487,16 +487,16 @@ std::string Dataset::findValue(const std::vector<uint64_t> &indices,
                : nameOfElement(column.array, found) + " in " + path;
   };
   for (const Column &column : columns) {
-    std::string place;
+    std::string location;
     if (column.input.batchDim < 0)
-      place = find(column, 0, column.array.count());
+      location = find(column, 0, column.array.count());
     uint64_t inner = column.innerBytes / mpc_dtype_size(column.input.dtype);
     for (uint64_t o = 0; column.input.batchDim >= 0 && o < column.outer; ++o)
       for (uint64_t sample : indices)
-        if (place.empty())
-          place = find(column, (o * samples + sample) * inner, inner);
-    if (!place.empty())
-      return place;
+        if (location.empty())
+          location = find(column, (o * samples + sample) * inner, inner);
+    if (!location.empty())
+      return location;
   }
   return "";
 }
@@ -504,8 +504,8 @@ std::string Dataset::findValue(const std::vector<uint64_t> &indices,
 std::string
 Dataset::explainNonFinite(const std::vector<uint64_t> &indices) const {
   for (bool infinite : {false, true})
-    if (std::string place = findValue(indices, infinite); !place.empty())
-      return place + (infinite ? " is inf" : " is nan") +
+    if (std::string location = findValue(indices, infinite); !location.empty())
+      return location + (infinite ? " is inf" : " is nan") +
              "; fix or remove such samples";
   return "";
 }

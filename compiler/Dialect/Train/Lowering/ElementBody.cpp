@@ -32,17 +32,17 @@ Value ElementBody::position(int64_t dim) {
   return linalg::IndexOp::create(builder, loc, dim);
 }
 
-Value ElementBody::place(int64_t value) {
+Value ElementBody::indexConstant(int64_t value) {
   return arith::ConstantIndexOp::create(builder, loc, value);
 }
 
-Value ElementBody::toPlace(Value integer) {
+Value ElementBody::toIndex(Value integer) {
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                     integer);
 }
 
-Value ElementBody::toInteger(Value place, Type type) {
-  return arith::IndexCastOp::create(builder, loc, type, place);
+Value ElementBody::toInteger(Value index, Type type) {
+  return arith::IndexCastOp::create(builder, loc, type, index);
 }
 
 Value ElementBody::toFloat(Value value) {
@@ -54,7 +54,7 @@ Value ElementBody::toFloat(Value value) {
 Value ElementBody::floorToPlace(Value value) {
   Value low =
       arith::FPToSIOp::create(builder, loc, builder.getI32Type(), floor(value));
-  return toPlace(low);
+  return toIndex(low);
 }
 
 Value ElementBody::plus(Value a, Value b) {
@@ -66,27 +66,29 @@ Value ElementBody::minus(Value a, Value b) {
 }
 
 Value ElementBody::times(Value a, int64_t factor) {
-  return factor == 1 ? a
-                     : arith::MulIOp::create(builder, loc, a, place(factor))
-                           .getResult();
+  return factor == 1
+             ? a
+             : arith::MulIOp::create(builder, loc, a, indexConstant(factor))
+                   .getResult();
 }
 
 Value ElementBody::dividedBy(Value a, int64_t divisor) {
   if (divisor == 1)
     return a;
   // Subtracts 1 if the division toward zero rounded up.
-  Value by = place(divisor);
+  Value by = indexConstant(divisor);
   Value quotient = arith::DivSIOp::create(builder, loc, a, by);
   Value rest = arith::RemSIOp::create(builder, loc, a, by);
-  return select(isLess(rest, place(0)), minus(quotient, place(1)), quotient);
+  return select(isLess(rest, indexConstant(0)),
+                minus(quotient, indexConstant(1)), quotient);
 }
 
 Value ElementBody::modulo(Value a, int64_t divisor) {
   if (divisor == 1)
-    return place(0);
-  Value by = place(divisor);
+    return indexConstant(0);
+  Value by = indexConstant(divisor);
   Value rest = arith::RemSIOp::create(builder, loc, a, by);
-  return select(isLess(rest, place(0)), plus(rest, by), rest);
+  return select(isLess(rest, indexConstant(0)), plus(rest, by), rest);
 }
 
 Value ElementBody::least(Value a, Value b) {
@@ -106,7 +108,7 @@ Value ElementBody::isLess(Value a, Value b) {
 }
 
 Value ElementBody::isWithin(Value a, int64_t extent) {
-  return compare(arith::CmpIPredicate::ult, a, place(extent));
+  return compare(arith::CmpIPredicate::ult, a, indexConstant(extent));
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,8 +139,8 @@ Value ElementBody::readIf(Value condition, Value tensor, ValueRange places,
 ElementBody::Values
 ElementBody::loop(int64_t count, ValueRange inits,
                   llvm::function_ref<Values(Value, ValueRange)> step) {
-  auto loop =
-      scf::ForOp::create(builder, loc, place(0), place(count), place(1), inits);
+  auto loop = scf::ForOp::create(builder, loc, indexConstant(0),
+                                 indexConstant(count), indexConstant(1), inits);
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPointToStart(loop.getBody());
   Values next = step(loop.getInductionVar(), loop.getRegionIterArgs());

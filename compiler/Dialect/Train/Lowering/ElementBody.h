@@ -36,10 +36,10 @@ public:
   // Places -------------------------------------------------------------------
   /// Position of the element in dimension `dim` of the result.
   mlir::Value position(int64_t dim);
-  mlir::Value place(int64_t value);
+  mlir::Value indexConstant(int64_t value);
   /// Converts an integer operand to a place, and back.
-  mlir::Value toPlace(mlir::Value integer);
-  mlir::Value toInteger(mlir::Value place, mlir::Type type);
+  mlir::Value toIndex(mlir::Value integer);
+  mlir::Value toInteger(mlir::Value index, mlir::Type type);
   mlir::Value toFloat(mlir::Value placeOrInteger);
   /// The floor of a float, which must lie in the range of i32.
   mlir::Value floorToPlace(mlir::Value value);

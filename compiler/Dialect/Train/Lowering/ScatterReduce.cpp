@@ -81,7 +81,7 @@ LogicalResult ScatterReduceOp::lowerToLinalg(OpBuilder &builder,
         return body.loop(
             shapeOf(getIndices())[0], own[0],
             [&](Value turn, ValueRange all) -> Values {
-              Value named = body.toPlace(body.read(getIndices(), turn));
+              Value named = body.toIndex(body.read(getIndices(), turn));
               Value isOurs = body.equals(named, row);
               places[0] = turn;
               Value update = body.readIf(isOurs, getUpdates(), places, all[0]);

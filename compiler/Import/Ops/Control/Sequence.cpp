@@ -43,13 +43,13 @@ static std::shared_ptr<GraphValue> element(ImportedNode &node, Value value) {
 
 /// The position in a sequence of `count` elements that input `i` gives; the end
 /// is valid if `mayBeEnd`.
-static int64_t placeIn(ImportedNode &node, unsigned i, int64_t count,
-                       bool mayBeEnd = false) {
-  int64_t place = node.knownInteger(i), last = mayBeEnd ? count : count - 1;
-  if (!node.failed() && (place < -count || place > last))
-    node.error() << "position " << place
+static int64_t positionIn(ImportedNode &node, unsigned i, int64_t count,
+                          bool mayBeEnd = false) {
+  int64_t position = node.knownInteger(i), last = mayBeEnd ? count : count - 1;
+  if (!node.failed() && (position < -count || position > last))
+    node.error() << "position " << position
                  << " is out of range for a sequence of " << count;
-  return place < 0 ? place + count : place;
+  return position < 0 ? position + count : position;
 }
 
 /// The sizes of the parts of a dimension of `extent`: as input 1 lists them or,
@@ -113,10 +113,10 @@ static LogicalResult importSplitToSequence(ImportedNode &node) {
 
 static LogicalResult importSequenceAt(ImportedNode &node) {
   auto elements = sequenceInput(node, 0);
-  int64_t place = elements ? placeIn(node, 1, elements->size()) : 0;
+  int64_t position = elements ? positionIn(node, 1, elements->size()) : 0;
   if (node.failed())
     return failure();
-  node.graph.define(node.proto.output(0), (*elements)[place]);
+  node.graph.define(node.proto.output(0), (*elements)[position]);
   return success();
 }
 
@@ -136,12 +136,12 @@ static LogicalResult importSequenceInsert(ImportedNode &node) {
   auto elements = sequenceInput(node, 0);
   if (!elements)
     return failure();
-  auto place = static_cast<int64_t>(elements->size());
+  auto position = static_cast<int64_t>(elements->size());
   if (node.hasInput(2))
-    place = placeIn(node, 2, place, /*mayBeEnd=*/true);
+    position = positionIn(node, 2, position, /*mayBeEnd=*/true);
   if (node.failed())
     return failure();
-  elements->insert(elements->begin() + place,
+  elements->insert(elements->begin() + position,
                    node.graph.share(node.proto.input(1)));
   return setSequence(node, std::move(*elements));
 }
@@ -151,12 +151,12 @@ static LogicalResult importSequenceErase(ImportedNode &node) {
   if (!elements)
     return failure();
   int64_t last = elements->size() - 1;
-  int64_t place = node.hasInput(1) ? placeIn(node, 1, last + 1) : last;
-  if (!node.failed() && place < 0)
+  int64_t position = node.hasInput(1) ? positionIn(node, 1, last + 1) : last;
+  if (!node.failed() && position < 0)
     node.error() << "the sequence is empty";
   if (node.failed())
     return failure();
-  elements->erase(elements->begin() + place);
+  elements->erase(elements->begin() + position);
   return setSequence(node, std::move(*elements));
 }
 

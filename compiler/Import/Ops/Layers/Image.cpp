@@ -34,34 +34,36 @@ public:
                      {ShapedType::getNumElements(shape) / channels, channels});
   }
 
-  /// Converts a coordinate in [-1, 1] to a place in spatial dimension `dim`.
-  Value placeOf(Value number, size_t dim) {
+  /// Converts a coordinate in [-1, 1] to pixels along spatial dimension `dim`.
+  Value pixelCoordinate(Value number, size_t dim) {
     double extent = extents[dim];
     Value shifted = node.emit<train::AddOp>({number, node.scalar(1)});
     double scale = (alignCorners ? extent - 1 : extent) / 2;
-    Value place = node.emit<train::MulOp>({shifted, node.scalar(scale)});
-    return alignCorners ? place
-                        : node.emit<train::SubOp>({place, node.scalar(0.5)});
+    Value coordinate = node.emit<train::MulOp>({shifted, node.scalar(scale)});
+    return alignCorners
+               ? coordinate
+               : node.emit<train::SubOp>({coordinate, node.scalar(0.5)});
   }
 
-  /// Applies the padding mode to a place outside of the image.
-  Value pad(Value place, size_t dim) {
+  /// Applies the padding mode to a coordinate outside of the image.
+  Value pad(Value coordinate, size_t dim) {
     double last = extents[dim] - 1;
     if (padding == "reflection")
-      place = reflect(place, alignCorners ? 0 : -0.5,
-                      alignCorners ? last : last + 0.5);
-    return padding == "zeros" ? place : stopAtEnds(place, last);
+      coordinate = reflect(coordinate, alignCorners ? 0 : -0.5,
+                           alignCorners ? last : last + 0.5);
+    return padding == "zeros" ? coordinate : stopAtEnds(coordinate, last);
   }
 
-  /// The pixels at integer places, one place per spatial dimension; 0 outside.
-  Value pixelsAt(ArrayRef<Value> places) {
+  /// The pixels at integer coordinates, one coordinate per spatial dimension; 0
+  /// outside.
+  Value pixelsAt(ArrayRef<Value> coordinates) {
     SmallVector<int64_t> axes, table = {batch};
     SmallVector<Value> indices;
     Value exists;
-    for (auto [dim, place] : llvm::enumerate(places)) {
+    for (auto [dim, coordinate] : llvm::enumerate(coordinates)) {
       double last = extents[dim] - 1;
-      Value inside = clip(place, 0, last);
-      Value isInside = node.compare(place, inside, Comparison::Equal);
+      Value inside = clip(coordinate, 0, last);
+      Value isInside = node.compare(coordinate, inside, Comparison::Equal);
       exists = exists ? node.emit<train::AndOp>({exists, isInside}) : isInside;
       indices.push_back(node.castTo(inside, node.graph.builder.getI64Type()));
       axes.push_back(1 + dim);
@@ -84,34 +86,34 @@ public:
     return node.reshape(numbers, shape);
   }
 
-  Value clip(Value place, double low, double high) {
+  Value clip(Value coordinate, double low, double high) {
     OpBuilder &builder = node.graph.builder;
     return node.emit<train::ClipOp>(
-        place, {node.attr("low", builder.getF64FloatAttr(low)),
-                node.attr("high", builder.getF64FloatAttr(high))});
+        coordinate, {node.attr("low", builder.getF64FloatAttr(low)),
+                     node.attr("high", builder.getF64FloatAttr(high))});
   }
 
 private:
-  /// Clamps places to [0, last]. A place that is moved, or is at an end, has no
-  /// gradient, as in PyTorch.
-  Value stopAtEnds(Value place, double last) {
+  /// Clamps coordinates to [0, last]. A coordinate that is moved, or is at an
+  /// end, has no gradient, as in PyTorch.
+  Value stopAtEnds(Value coordinate, double last) {
     for (auto [end, isLow] : {std::pair(0.0, true), std::pair(last, false)}) {
       Value bound = node.scalar(end);
-      Value isMoved = isLow
-                          ? node.compare(place, bound, Comparison::LessOrEqual)
-                          : node.compare(bound, place, Comparison::LessOrEqual);
-      place = node.emit<train::SelectOp>({isMoved, bound, place});
+      Value isMoved =
+          isLow ? node.compare(coordinate, bound, Comparison::LessOrEqual)
+                : node.compare(bound, coordinate, Comparison::LessOrEqual);
+      coordinate = node.emit<train::SelectOp>({isMoved, bound, coordinate});
     }
-    return place;
+    return coordinate;
   }
 
-  /// Reflects a place at `low` and `high`.
-  Value reflect(Value place, double low, double high) {
+  /// Reflects a coordinate at `low` and `high`.
+  Value reflect(Value coordinate, double low, double high) {
     double span = high - low;
     if (span <= 0)
-      return node.emit<train::MulOp>({place, node.scalar(0)});
+      return node.emit<train::MulOp>({coordinate, node.scalar(0)});
     Value distance = node.emit<train::AbsOp>(
-        node.emit<train::SubOp>({place, node.scalar(low)}));
+        node.emit<train::SubOp>({coordinate, node.scalar(low)}));
     Value turns = node.emit<train::FloorOp>(
         node.emit<train::MulOp>({distance, node.scalar(1 / span)}));
     Value rest = node.emit<train::SubOp>(
@@ -135,7 +137,7 @@ private:
 } // namespace
 
 /// The weights of the elements from -1 on of a cubic convolution for the
-/// fraction of a place, as in PyTorch.
+/// fraction of a coordinate, as in PyTorch.
 static SmallVector<Value> cubicWeights(ImportedNode &node, Value rest) {
   constexpr double a = -0.75;
   auto number = [&](double value) { return node.scalar(value); };
@@ -177,18 +179,19 @@ static LogicalResult importGridSample(ImportedNode &node) {
                         << "' is not known";
   Sampler sampler(node, image, padding, alignCorners);
   // The last coordinate of the grid belongs to the first spatial dimension.
-  SmallVector<Value> places, wholes, rests;
+  SmallVector<Value> coordinates, wholes, rests;
   SmallVector<int64_t> target(points.drop_back());
   for (size_t dim = 0; dim < spatial; ++dim) {
     Value number =
         node.part(grid, int64_t(points.size()) - 1, spatial - 1 - dim, 1);
-    Value place = sampler.placeOf(node.reshape(number, target), dim);
+    Value coordinate =
+        sampler.pixelCoordinate(node.reshape(number, target), dim);
     if (mode != "cubic")
-      place = sampler.pad(place, dim);
-    places.push_back(place);
-    wholes.push_back(mode == "nearest" ? node.emit<train::RoundOp>(place)
-                                       : node.emit<train::FloorOp>(place));
-    rests.push_back(node.emit<train::SubOp>({place, wholes.back()}));
+      coordinate = sampler.pad(coordinate, dim);
+    coordinates.push_back(coordinate);
+    wholes.push_back(mode == "nearest" ? node.emit<train::RoundOp>(coordinate)
+                                       : node.emit<train::FloorOp>(coordinate));
+    rests.push_back(node.emit<train::SubOp>({coordinate, wholes.back()}));
   }
   if (node.failed())
     return failure();
@@ -211,12 +214,12 @@ static LogicalResult importGridSample(ImportedNode &node) {
     int64_t rest = i;
     for (size_t dim = 0; dim < spatial; ++dim, rest /= taps) {
       int64_t tap = rest % taps, offset = taps == 4 ? tap - 1 : tap;
-      Value place = wholes[dim];
+      Value coordinate = wholes[dim];
       if (offset != 0)
-        place = node.emit<train::AddOp>({place, node.scalar(offset)});
+        coordinate = node.emit<train::AddOp>({coordinate, node.scalar(offset)});
       if (mode == "cubic")
-        place = sampler.pad(place, dim);
-      at.push_back(place);
+        coordinate = sampler.pad(coordinate, dim);
+      at.push_back(coordinate);
       if (taps == 1)
         continue;
       Value own = weights[dim][tap];
@@ -242,11 +245,11 @@ static LogicalResult importGridSample(ImportedNode &node) {
 static KnownTensor gridLine(ImportedNode &node, int64_t extent,
                             bool alignCorners) {
   KnownTensor line{node.graph.floatType, {extent}, {}, {}};
-  for (int64_t place = 0; place < extent; ++place)
-    line.floats.push_back(
-        roundTo(node.graph.floatType,
-                alignCorners ? 2.0 * place / std::max<double>(extent - 1, 1) - 1
-                             : (2.0 * place + 1) / double(extent) - 1));
+  for (int64_t coordinate = 0; coordinate < extent; ++coordinate)
+    line.floats.push_back(roundTo(
+        node.graph.floatType,
+        alignCorners ? 2.0 * coordinate / std::max<double>(extent - 1, 1) - 1
+                     : (2.0 * coordinate + 1) / double(extent) - 1));
   return line;
 }
 
@@ -283,9 +286,9 @@ static LogicalResult importAffineGrid(ImportedNode &node) {
       return failure();
     KnownTensor line = gridLine(node, extents[dim], alignCorners);
     line.shape.append(coordinate + 1, 1);
-    Value places = train::ConstantOp::create(node.graph.builder, node.loc,
-                                             ElementsAttr(line.attribute()));
-    Value moved = node.emit<train::MulOp>({places, factor(coordinate)});
+    Value coordinates = train::ConstantOp::create(
+        node.graph.builder, node.loc, ElementsAttr(line.attribute()));
+    Value moved = node.emit<train::MulOp>({coordinates, factor(coordinate)});
     sum = node.emit<train::AddOp>({moved, sum});
   }
   return node.setOutput(0, sum);
@@ -320,12 +323,13 @@ static LogicalResult importCenterCropPad(ImportedNode &node) {
       return failure();
     int64_t offset =
         from > extent ? (from - extent) / 2 : -((extent - from) / 2);
-    SmallVector<int64_t> places;
+    SmallVector<int64_t> coordinates;
     for (int64_t i = 0; i < extent; ++i) {
-      int64_t place = i + offset;
-      places.push_back(place >= 0 && place < from ? place : -1);
+      int64_t coordinate = i + offset;
+      coordinates.push_back(coordinate >= 0 && coordinate < from ? coordinate
+                                                                 : -1);
     }
-    value = node.pick(value, axis, places);
+    value = node.pick(value, axis, coordinates);
     if (!value)
       return failure();
   }

@@ -89,12 +89,12 @@ static Value unfold(ImportedNode &node, Value input, const Window &window,
 
 /// The positions of the windows' elements on the image (-1 for padding), in
 /// row-major or, with `columnMajor`, column-major order: [elements, positions].
-static std::vector<int64_t> placesOf(const Window &window,
-                                     ArrayRef<int64_t> image,
-                                     ArrayRef<int64_t> positions,
-                                     bool columnMajor) {
+static std::vector<int64_t> sourcesOf(const Window &window,
+                                      ArrayRef<int64_t> image,
+                                      ArrayRef<int64_t> positions,
+                                      bool columnMajor) {
   int64_t taps = product(window.kernel), count = product(positions);
-  std::vector<int64_t> places;
+  std::vector<int64_t> sources;
   size_t spatial = positions.size();
   for (int64_t tap = 0; tap < taps; ++tap)
     for (int64_t position = 0; position < count; ++position) {
@@ -108,14 +108,14 @@ static std::vector<int64_t> placesOf(const Window &window,
         restTap /= window.kernel[i];
         isInside &= at[i] >= 0 && at[i] < image[2 + i];
       }
-      int64_t place = 0;
+      int64_t source = 0;
       for (size_t i = 0; i < spatial; ++i) {
         size_t dim = columnMajor ? spatial - 1 - i : i;
-        place = place * image[2 + dim] + at[dim];
+        source = source * image[2 + dim] + at[dim];
       }
-      places.push_back(isInside ? place : -1);
+      sources.push_back(isInside ? source : -1);
     }
-  return places;
+  return sources;
 }
 
 /// Sets output 1: the positions in the whole input of the elements of windows
@@ -132,20 +132,20 @@ static LogicalResult setIndices(ImportedNode &node, Value first,
   if (!node.fitsConstant({taps, count}))
     return failure();
   first = node.reshape(first, {channels, count});
-  Value places = node.integers(placesOf(window, image, positions, columnMajor),
-                               taps * count);
+  Value sources = node.integers(
+      sourcesOf(window, image, positions, columnMajor), taps * count);
   // The index of element `first` of a window in a table whose rows are windows.
   Value which = node.integerOp(
       train::IntegerOperation::Add,
       node.integerOp(train::IntegerOperation::Mul, first,
                      node.numberLike(first, count)),
       node.integers(llvm::to_vector(llvm::seq<int64_t>(0, count)), count));
-  Value place = node.emit<train::GatherOp>({places, which});
+  Value source = node.emit<train::GatherOp>({sources, which});
   int64_t pixels = product(ArrayRef<int64_t>(image).drop_front(2));
   Value starts = node.integers(
       node.makeIndexList(channels, [&](int64_t i) { return i * pixels; }),
       {channels, 1});
-  Value index = node.integerOp(train::IntegerOperation::Add, place, starts);
+  Value index = node.integerOp(train::IntegerOperation::Add, source, starts);
   return node.setOutput(1, node.reshape(index, shape));
 }
 
@@ -212,7 +212,7 @@ static train::MaxPoolOp poolOf(Value indices) {
   while (Operation *op = indices.getDefiningOp()) {
     if (auto pool = dyn_cast<train::MaxPoolOp>(op))
       return pool;
-    // The second operand selects elements of the table of places.
+    // The second operand selects elements of the table of sources.
     bool isTable = isa<train::GatherOp>(op);
     if (!isTable && !isa<train::ReshapeOp, train::IntegerOp, train::CastOp>(op))
       return nullptr;
@@ -275,7 +275,7 @@ static Value sumWindows(ImportedNode &node, Value value, const Window &window,
   SmallVector<int64_t> image(shapeOf(value));
   SmallVector<int64_t> positions = positionsOf(window, image);
   for (size_t dim = 0; dim < positions.size(); ++dim) {
-    std::vector<int64_t> places;
+    std::vector<int64_t> sources;
     KnownTensor weights{
         node.graph.floatType, {positions[dim], window.kernel[dim]}, {}, {}};
     if (!node.fitsConstant(weights.shape))
@@ -283,16 +283,16 @@ static Value sumWindows(ImportedNode &node, Value value, const Window &window,
     for (int64_t at = 0; at < positions[dim]; ++at) {
       double weight = roundTo(node.graph.floatType, 1 / divisor(dim, at));
       for (int64_t tap = 0; tap < window.kernel[dim]; ++tap) {
-        int64_t place = at * window.strides[dim] - window.padsBegin[dim] +
-                        tap * window.dilations[dim];
-        places.push_back(place >= 0 && place < image[2 + dim] ? place : -1);
+        int64_t source = at * window.strides[dim] - window.padsBegin[dim] +
+                         tap * window.dilations[dim];
+        sources.push_back(source >= 0 && source < image[2 + dim] ? source : -1);
         weights.floats.push_back(weight);
       }
     }
     Value table = train::ConstantOp::create(node.graph.builder, node.loc,
                                             ElementsAttr(weights.attribute()));
     value = node.emit<train::ResampleOp>(
-        {value, node.integers(places, weights.shape), table},
+        {value, node.integers(sources, weights.shape), table},
         node.i64("axis", 2 + dim));
   }
   return value;
@@ -317,9 +317,9 @@ static Value averagePool(ImportedNode &node, Value input) {
         image[2 + dim] + (includePad ? window->modelPadsEnd[dim] : 0);
     int64_t count = 0;
     for (int64_t tap = 0; tap < window->kernel[dim]; ++tap) {
-      int64_t place = at * window->strides[dim] - window->padsBegin[dim] +
-                      tap * window->dilations[dim];
-      count += place >= low && place < high;
+      int64_t source = at * window->strides[dim] - window->padsBegin[dim] +
+                       tap * window->dilations[dim];
+      count += source >= low && source < high;
     }
     return double(std::max<int64_t>(count, 1));
   };

@@ -245,7 +245,7 @@ ProductOfOthersOp::lowerToLinalg(OpBuilder &builder,
       builder, getLoc(), TypeRange(getType()), {}, compute,
       [&](ElementBody body, ValueRange) -> Values {
         Values others;
-        Value own = body.place(0);
+        Value own = body.indexConstant(0);
         for (auto [dim, extent] : llvm::enumerate(box.shape)) {
           Value place = body.position(dim);
           if (llvm::is_contained(box.axes, int64_t(dim)))

@@ -38,9 +38,10 @@ static Values positions(ElementBody &body, int64_t first, int64_t end) {
 /// `index` as a place in a dimension of `extent`, and whether it is in range.
 static std::pair<Value, Value> placeOf(ElementBody &body, Value index,
                                        int64_t extent) {
-  Value place = body.toPlace(index);
-  Value fromEnd = body.plus(place, body.place(extent));
-  place = body.select(body.isLess(place, body.place(0)), fromEnd, place);
+  Value place = body.toIndex(index);
+  Value fromEnd = body.plus(place, body.indexConstant(extent));
+  place =
+      body.select(body.isLess(place, body.indexConstant(0)), fromEnd, place);
   return {place, body.isWithin(place, extent)};
 }
 
@@ -84,15 +85,15 @@ LogicalResult FlatIndexOp::lowerToLinalg(OpBuilder &builder,
   results = emitComputed(
       builder, getLoc(), getOperation()->getResultTypes(), getIndices(),
       compute, [&](ElementBody body, ValueRange indices) -> Values {
-        Value flat = body.place(0), exists;
+        Value flat = body.indexConstant(0), exists;
         const auto *axis = getAxes().begin();
         for (auto [dim, extent] : llvm::enumerate(getExtents())) {
           Value place;
           if (axis != getAxes().end() && *axis == int64_t(dim)) {
-            Value isIndexLike;
-            std::tie(place, isIndexLike) =
+            Value isInRange;
+            std::tie(place, isInRange) =
                 placeOf(body, indices[axis++ - getAxes().begin()], extent);
-            exists = exists ? body.andOf(exists, isIndexLike) : isIndexLike;
+            exists = exists ? body.andOf(exists, isInRange) : isInRange;
           } else {
             place = body.position(dim);
           }
@@ -177,11 +178,11 @@ LogicalResult LastIndexOp::lowerToLinalg(OpBuilder &builder,
       builder, getLoc(), TypeRange(getType()), {}, builder.getF32Type(),
       [&](ElementBody body, ValueRange) -> Values {
         Value row = body.position(0);
-        Value none = body.place(kNowhere);
+        Value none = body.indexConstant(kNowhere);
         Value last = body.loop(
             shapeOf(indices)[0], none,
             [&](Value turn, ValueRange found) -> Values {
-              Value named = body.toPlace(body.read(indices, turn));
+              Value named = body.toIndex(body.read(indices, turn));
               return {body.select(body.equals(named, row), turn, found[0])};
             })[0];
         return {body.toInteger(last, builder.getI64Type())};

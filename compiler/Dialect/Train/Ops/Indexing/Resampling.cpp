@@ -147,14 +147,14 @@ LogicalResult ResampleOp::lowerToLinalg(OpBuilder &builder,
       [&](ElementBody body, ValueRange) -> Values {
         Value own = body.position(axis);
         auto elementAt = [&](Value tap, Value none) {
-          Value from = body.toPlace(body.read(places, {own, tap}));
+          Value from = body.toIndex(body.read(places, {own, tap}));
           Values at;
           for (int64_t dim = 0; dim < rank; ++dim)
             at.push_back(dim == axis ? from : body.position(dim));
           return body.readIf(body.isWithin(from, extent), input, at, none);
         };
         if (!isa<FloatType>(element))
-          return {elementAt(body.place(0), body.zero(element))};
+          return {elementAt(body.indexConstant(0), body.zero(element))};
         Value zero = body.number(0);
         auto term = [&](Value tap) {
           Value value = elementAt(tap, zero);
@@ -162,7 +162,7 @@ LogicalResult ResampleOp::lowerToLinalg(OpBuilder &builder,
                          : value;
         };
         if (taps == 1)
-          return {term(body.place(0))};
+          return {term(body.indexConstant(0))};
         return body.loop(taps, zero, [&](Value tap, ValueRange sum) -> Values {
           return {body.add(sum[0], term(tap))};
         });

@@ -31,16 +31,16 @@ static LogicalResult checkRow(int64_t axis, ArrayRef<int64_t> shape,
   return success();
 }
 
-/// The places of the element at `place` along `axis`, and at the position of
+/// The indices of the element at `index` along `axis`, and at the position of
 /// the result element in the other dimensions. `removed`: the result lacks
 /// `axis`.
-static Values placesAlong(ElementBody &body, int64_t rank, int64_t axis,
-                          Value place, bool removed = false) {
-  Values places;
+static Values indicesAlong(ElementBody &body, int64_t rank, int64_t axis,
+                           Value index, bool removed = false) {
+  Values indices;
   for (int64_t dim = 0; dim < rank; ++dim)
-    places.push_back(
-        dim == axis ? place : body.position(dim - (removed && dim > axis)));
-  return places;
+    indices.push_back(
+        dim == axis ? index : body.position(dim - (removed && dim > axis)));
+  return indices;
 }
 
 //===----------------------------------------------------------------------===//
@@ -102,10 +102,10 @@ LogicalResult CumSumOp::lowerToLinalg(OpBuilder &builder,
           Value zero = body.zero(sumType);
           return body.loop(
               block, zero, [&](Value turn, ValueRange sum) -> Values {
-                Value place = body.plus(first, turn);
+                Value index = body.plus(first, turn);
                 Value element =
-                    body.readIf(body.isWithin(place, extent), input,
-                                placesAlong(body, rank, axis, place), zero);
+                    body.readIf(body.isWithin(index, extent), input,
+                                indicesAlong(body, rank, axis, index), zero);
                 return {addNumbers(body, sum[0], element)};
               });
         })[0];
@@ -115,10 +115,10 @@ LogicalResult CumSumOp::lowerToLinalg(OpBuilder &builder,
       [&](ElementBody body, ValueRange) -> Values {
         Value own = body.position(axis), zero = body.zero(sumType);
         Value ownBlock = body.dividedBy(own, block);
-        // True if `place` comes before `until` in the direction of summation.
-        auto isBefore = [&](Value place, Value until) {
-          return reverse ? body.isLess(until, place)
-                         : body.isLess(place, until);
+        // True if `index` comes before `until` in the direction of summation.
+        auto isBefore = [&](Value index, Value until) {
+          return reverse ? body.isLess(until, index)
+                         : body.isLess(index, until);
         };
         Value total = zero;
         if (blocks > 1)
@@ -126,19 +126,19 @@ LogicalResult CumSumOp::lowerToLinalg(OpBuilder &builder,
               blocks, zero, [&](Value turn, ValueRange sum) -> Values {
                 Value added = addNumbers(
                     body, sum[0],
-                    body.read(sums, placesAlong(body, rank, axis, turn)));
+                    body.read(sums, indicesAlong(body, rank, axis, turn)));
                 return {body.select(isBefore(turn, ownBlock), added, sum[0])};
               })[0];
         Value first = body.times(ownBlock, block);
         return body.loop(
             block, total, [&](Value turn, ValueRange sum) -> Values {
-              Value place = body.plus(first, turn);
-              Value counts = isBefore(place, own);
+              Value index = body.plus(first, turn);
+              Value counts = isBefore(index, own);
               if (!exclusive)
-                counts = body.orOf(counts, body.equals(place, own));
-              counts = body.andOf(counts, body.isWithin(place, extent));
+                counts = body.orOf(counts, body.equals(index, own));
+              counts = body.andOf(counts, body.isWithin(index, extent));
               Value element = body.readIf(
-                  counts, input, placesAlong(body, rank, axis, place), zero);
+                  counts, input, indicesAlong(body, rank, axis, index), zero);
               return {addNumbers(body, sum[0], element)};
             });
       });
@@ -207,20 +207,20 @@ LogicalResult ArgExtremeOp::lowerToLinalg(OpBuilder &builder,
       builder, getLoc(), TypeRange(getType()), {}, compute,
       [&](ElementBody body, ValueRange) -> Values {
         Order order{body, getSmallest(), /*nanFirst=*/true};
-        auto elementAt = [&](Value place) {
-          return body.read(input, placesAlong(body, rank, axis, place,
-                                              /*removed=*/true));
+        auto elementAt = [&](Value index) {
+          return body.read(input, indicesAlong(body, rank, axis, index,
+                                               /*removed=*/true));
         };
-        Value zero = body.place(0);
+        Value zero = body.indexConstant(0);
         Value best = body.loop(
             extent, {elementAt(zero), zero},
-            [&](Value place, ValueRange best) -> Values {
-              Value element = elementAt(place);
+            [&](Value index, ValueRange best) -> Values {
+              Value element = elementAt(index);
               Value isBetter = order.isBefore(element, best[0]);
               if (getLast())
                 isBetter = body.orOf(isBetter, order.isEqual(element, best[0]));
               return {body.select(isBetter, element, best[0]),
-                      body.select(isBetter, place, best[1])};
+                      body.select(isBetter, index, best[1])};
             })[1];
         return {body.toInteger(best, builder.getI64Type())};
       });
@@ -256,12 +256,12 @@ LogicalResult TopIndicesOp::lowerToLinalg(OpBuilder &builder,
       builder, getLoc(), RankedTensorType::get(shapeOf(input), i32), input,
       compute, [&](ElementBody body, ValueRange own) -> Values {
         Order order{body, getSmallest(), /*nanFirst=*/false};
-        Value place = body.position(axis), zero = body.zero(i32);
+        Value index = body.position(axis), zero = body.zero(i32);
         Value one = body.integer(1, zero);
         return body.loop(extent, zero, [&](Value turn, ValueRange n) -> Values {
-          Value other = body.read(input, placesAlong(body, rank, axis, turn));
+          Value other = body.read(input, indicesAlong(body, rank, axis, turn));
           Value isFirst = body.andOf(order.isEqual(other, own[0]),
-                                     body.isLess(turn, place));
+                                     body.isLess(turn, index));
           Value before = body.orOf(order.isBefore(other, own[0]), isFirst);
           return {body.plus(n[0], body.select(before, one, zero))};
         });
@@ -271,9 +271,10 @@ LogicalResult TopIndicesOp::lowerToLinalg(OpBuilder &builder,
       [&](ElementBody body, ValueRange) -> Values {
         Value wanted = body.toInteger(body.position(axis), i32);
         Value found = body.loop(
-            extent, body.place(0), [&](Value turn, ValueRange n) -> Values {
+            extent, body.indexConstant(0),
+            [&](Value turn, ValueRange n) -> Values {
               Value other =
-                  body.read(ranks, placesAlong(body, rank, axis, turn));
+                  body.read(ranks, indicesAlong(body, rank, axis, turn));
               return {body.select(body.equals(other, wanted), turn, n[0])};
             })[0];
         return {body.toInteger(found, builder.getI64Type())};

@@ -105,10 +105,10 @@ LogicalResult UnfoldOp::lowerToLinalg(OpBuilder &builder,
           Value tap = body.times(body.position(2 + d), getDilations()[d]);
           Value first = body.minus(
               body.times(body.position(2 + spatial + d), getStrides()[d]),
-              body.place(getPadsBegin()[d]));
+              body.indexConstant(getPadsBegin()[d]));
           places.push_back(body.plus(first, tap));
-          Value isIndexLike = body.isWithin(places.back(), image[2 + d]);
-          isInside = isInside ? body.andOf(isInside, isIndexLike) : isIndexLike;
+          Value isInRange = body.isWithin(places.back(), image[2 + d]);
+          isInside = isInside ? body.andOf(isInside, isInRange) : isInRange;
         }
         Value none = body.number(getPadding().convertToDouble());
         return {body.readIf(isInside, input, places, none)};
@@ -141,16 +141,16 @@ LogicalResult FoldOp::lowerToLinalg(OpBuilder &builder,
                 turn = body.dividedBy(turn, kernel[d]);
                 Value offset =
                     body.minus(body.plus(body.position(2 + d),
-                                         body.place(getPadsBegin()[d])),
+                                         body.indexConstant(getPadsBegin()[d])),
                                body.times(tap, getDilations()[d]));
                 Value position = body.dividedBy(offset, getStrides()[d]);
-                Value isIndexLike = body.isWithin(position, positions[d]);
+                Value isInRange = body.isWithin(position, positions[d]);
                 if (getStrides()[d] != 1)
-                  isIndexLike = body.andOf(
-                      isIndexLike,
+                  isInRange = body.andOf(
+                      isInRange,
                       body.equals(body.times(position, getStrides()[d]),
                                   offset));
-                exists = exists ? body.andOf(exists, isIndexLike) : isIndexLike;
+                exists = exists ? body.andOf(exists, isInRange) : isInRange;
                 places[2 + d] = tap;
                 places[2 + spatial + d] = position;
               }
