@@ -4,7 +4,8 @@
 Usage: count_tests.py FOLDER. The folder contains ctest.xml, lit.xml and, for each
 GoogleTest program that finished, gtest/PROGRAM.xml. sanitized/ contains the same
 for the builds with sanitizers, with importer.xml instead of lit.xml;
-levels/LEVEL/, for runs with fewer CPU instructions. deep-sweep.xml is the result
+levels/LEVEL/, for runs with fewer CPU instructions, and levels/LEVEL/models/, if
+only a part of the tests of models ran there. deep-sweep.xml is the result
 of random deep graphs, if they ran. Names the tests that failed; exits with 1 if
 any did or if there are no results.
 """
@@ -60,7 +61,10 @@ def collect(folder):
     for name, outcome in [*read_ctest(sanitized), *read_cases(sanitized / "importer.xml")]:
         yield f"{name} (sanitized)", outcome
     for level in sorted(folder.glob("levels/*")):
-        for name, outcome in [*read_ctest(level), *read_cases(level / "lit.xml")]:
+        models = level / "models"
+        cases = [*read_ctest(level), *read_cases(level / "lit.xml")]
+        cases += read_ctest(models) if models.exists() else []
+        for name, outcome in cases:
             yield f"{name} (with {level.name})", outcome
 
 
