@@ -59,7 +59,7 @@ def AddProbePass : Pass<"mpc-add-probe", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"length", "length", "int64_t", "4096",
-           "Length of the sketch of larger values">,
+           "Number of elements in the sketch of a larger value">,
   ];
   let dependentDialects = ["mpc::amp::AmpDialect", "mpc::train::TrainDialect"];
 }

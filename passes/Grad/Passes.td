@@ -175,7 +175,7 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
 }
 
 def DeferStatesPass : Pass<"mpc-defer-states", "::mlir::ModuleOp"> {
-  let summary = "Defer state changes of micro-batches to the update";
+  let summary = "Defer state changes made by micro-batches to the update";
   let description = [{
     With accumulation, each state that `accumulate` writes and `apply` does not
     (statistics, the micro-batch counter) gets a second state, `pending/NAME`,

@@ -70,7 +70,7 @@ makeMachine(const GpuArchitecture &architecture, llvm::StringRef ptxVersion,
   if (!backend)
     return nullptr;
   llvm::TargetOptions options;
-  // Only where allowContraction() says so.
+  // allowContraction() marks what may be contracted.
   options.AllowFPOpFusion = llvm::FPOpFusion::Standard;
   return std::unique_ptr<llvm::TargetMachine>(backend->createTargetMachine(
       triple, architecture.name, ptxVersion, options, std::nullopt,

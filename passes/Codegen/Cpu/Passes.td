@@ -17,7 +17,7 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"lanes", "lanes", "unsigned", /*default=*/"::mpc::kVectorLanes",
-           "Elements of the longest vector, a power of two">
+           "Elements of the widest vector, a power of two">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",
@@ -37,9 +37,9 @@ def LowerKernelsPass : Pass<"mpc-lower-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"features", "features", "std::string", /*default=*/"\"\"",
-           "What the CPU has, in LLVM's names, with commas">,
+           "CPU features as LLVM names them, separated by commas">,
     Option<"libm", "libm", "bool", /*default=*/"false",
-           "Call libm for functions of f32, too, one element at a time">
+           "Also call libm for f32 functions, one element at a time">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect",

@@ -5,7 +5,7 @@
 include "mlir/Pass/PassBase.td"
 
 def EmitGpuKernelsPass : Pass<"mpc-emit-gpu-kernels", "::mlir::ModuleOp"> {
-  let summary = "Turn kernels of linalg ops into the code of a thread";
+  let summary = "Turn kernels of linalg ops into code for one GPU thread";
   let description = [{
     Every function with the attribute `mpc.kernel` becomes the code of one
     thread of a grid (compiler/Analysis/GpuSchedule.h), with NVVM operations
@@ -37,9 +37,9 @@ def LowerGpuKernelsPass : Pass<"mpc-lower-gpu-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"simulate", "simulate", "bool", /*default=*/"false",
-           "Write kernels for the host simulator">,
+           "Lower for the simulator on the host instead of PTX">,
     Option<"features", "features", "std::string", /*default=*/"\"\"",
-           "What the GPU has: its architecture and all before it, with commas">
+           "GPU architecture and all older ones, separated by commas">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::LLVM::LLVMDialect",
                            "::mlir::scf::SCFDialect",
