@@ -24,8 +24,9 @@ static const GpuArchitecture *architectureOf(llvm::StringRef name) {
 }
 
 static const FusionLimits limits = {
-    // Estimates. On an H200, kernels of 48 blocks (minItems) reach 1.3 of 4.2
-    // TB/s; see test/bench/results/h200.md.
+    // Estimates. What an H200 measured is in test/bench/results/h200.md:
+    // kernels
+    // of 48 blocks reach 1.3 of 4.2 TB/s.
     /*minParallelWork=*/500'000,
     /*minItems=*/64,
     /*longSum=*/1024,

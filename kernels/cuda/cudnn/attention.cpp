@@ -7,18 +7,12 @@
 #include "kernels/cuda/cudnn/cudnn_plan.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/shared.h"
+#include "kernels/cuda/workspace.h"
 
 namespace mpc::kernels {
 namespace {
 
 using namespace cuda;
-
-// Parts of the workspace begin at multiples of this.
-constexpr size_t kAlignment = 256;
-
-size_t aligned(size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 // Tensors are the operands in the order of the catalog, then those of the graph
 // in the workspace.

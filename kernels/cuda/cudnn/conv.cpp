@@ -12,16 +12,10 @@
 #include "kernels/cuda/driver/launch.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/shared.h"
+#include "kernels/cuda/workspace.h"
 
 namespace mpc::kernels {
 namespace {
-
-// Parts of the workspace begin at multiples of this.
-constexpr size_t kAlignment = 256;
-
-size_t aligned(size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
 
 // An operand whose values the plan reads in the workspace.
 struct Converted {
