@@ -153,10 +153,18 @@ bool cpu::has_avx512_bf16() {
   return isa_allows(cpu_isa_limit().isa, "avx512bf16") && has_avx512() &&
          __builtin_cpu_supports("avx512bf16");
 }
+
+bool cpu::has_fast_bf16() {
+  if (!has_avx512_bf16()) return false;
+  return __builtin_cpu_is("amd") ||
+         (isa_allows(cpu_isa_limit().isa, "amx-bf16") &&
+          __builtin_cpu_supports("amx-bf16"));
+}
 #else
 bool cpu::has_avx2() { return false; }
 bool cpu::has_avx512() { return false; }
 bool cpu::has_avx512_bf16() { return false; }
+bool cpu::has_fast_bf16() { return false; }
 #endif
 
 std::unique_ptr<Kernel> make_cpu_kernel(const KernelDesc& desc,

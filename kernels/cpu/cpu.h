@@ -32,6 +32,9 @@ std::unique_ptr<Kernel> make_bytes(KernelId id, size_t bytes,
 bool has_avx2();    // With F16C and FMA.
 bool has_avx512();  // With BW, DQ, VL.
 bool has_avx512_bf16();
+// Whether products of bf16 run faster with the instructions for them than in
+// f32. Intel's CPUs without AMX multiply bf16 at half the rate of f32.
+bool has_fast_bf16();
 
 // The number of threads to use. Waking a thread costs about as much as `grain`
 // units of work, so threads with less work do not pay.

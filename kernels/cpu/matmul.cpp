@@ -1,37 +1,24 @@
-// Matrix product. Leading dimensions of the left operand become rows if the
+// Matrix products. Leading dimensions of the left operand become rows if the
 // right one has none, so that a linear layer is always one 2-D product.
 
 #include "kernels/cpu/matmul.h"
 
-#include "kernels/cpu/dnnl/dnnl_kernel.h"
+#include <atomic>
+
+#include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/widened/widened_call.h"
 
 namespace mpc::kernels::cpu {
 namespace {
 
-using dnnl::memory;
+// Multiply-adds below which a second thread does not pay, and those of a group
+// of small matrices that a thread takes at a time.
+constexpr double kWorkPerThread = 2e5, kWorkPerGroup = 4e5;
+// If there are so many matrices for each thread, each is computed by one
+// thread.
+constexpr int64_t kMatricesPerThread = 2;
 
-// Floating-point operations below which a second thread does not pay.
-constexpr double kFlopsPerThread = 1e6;
-
-// A whole product or a piece of one: extents are those of the piece, strides
-// those of the full operands.
-struct Product {
-  memory::dims lhs, rhs, result;
-  memory::dims lhs_strides, rhs_strides, result_strides;
-  memory::data_type type, result_type;
-
-  dnnl::matmul::primitive_desc make(const dnnl::engine& engine) const {
-    // oneDNN keeps a pointer to the description while it searches.
-    const dnnl::matmul::desc desc(
-        memory::desc(lhs, type, lhs_strides),
-        memory::desc(rhs, type, rhs_strides),
-        memory::desc(result, result_type, result_strides));
-    return dnnl::matmul::primitive_desc(desc, user_scratchpad(), engine);
-  }
-};
-
-// Normalizes the product to a form that more implementations support.
+// Normalizes the product to a form with fewer or simpler matrices.
 MatmulShape normalize(MatmulShape s) {
   // A vector is its own transpose.
   if (s.m == 1 || s.k == 1) s.transpose_lhs = false;
@@ -43,115 +30,113 @@ MatmulShape normalize(MatmulShape s) {
   return s;
 }
 
-Product whole_product(const MatmulShape& s) {
-  const size_t rank = s.batch.size() + 2;
-  Product p;
-  p.type = dnnl_type(s.dtype);
-  p.result_type = dnnl_type(s.result_dtype);
-  p.lhs = p.rhs = p.result = memory::dims(rank, 1);
-  p.lhs_strides = p.rhs_strides = p.result_strides = memory::dims(rank, 1);
-  int64_t lhs = s.m * s.k, rhs = s.k * s.n, result = s.m * s.n;
-  for (size_t i = s.batch.size(); i-- > 0;) {
-    const BatchDim& dim = s.batch[i];
-    p.lhs_strides[i] = lhs;
-    p.rhs_strides[i] = rhs;
-    p.result_strides[i] = result;
-    p.result[i] = dim.extent;
-    result *= dim.extent;
-    if (dim.in_lhs) lhs *= p.lhs[i] = dim.extent;
-    if (dim.in_rhs) rhs *= p.rhs[i] = dim.extent;
+int64_t batch_count(const MatmulShape& s) {
+  int64_t count = 1;
+  for (const BatchDim& dim : s.batch) count *= dim.extent;
+  return count;
+}
+
+// Threads take matrices of the batch one after another, small ones several at a
+// time. They compute few large matrices together.
+class MatmulKernel final : public Kernel {
+ public:
+  MatmulKernel(const MatmulShape& shape, int threads)
+      : shape_(shape),
+        matrices_(batch_count(shape)),
+        threads_(threads),
+        by_matrix_(threads > 1 && matrices_ >= kMatricesPerThread * threads),
+        gemm_(gemm_shape(), by_matrix_ ? 1 : threads) {
+    const double work = multiply_adds(shape) / static_cast<double>(matrices_);
+    group_ = std::clamp(static_cast<int64_t>(kWorkPerGroup / work), int64_t{1},
+                        std::max(matrices_ / threads / 4, int64_t{1}));
+    scratch_ = (gemm_.scratch_bytes() + kOperandAlignment - 1) /
+               kOperandAlignment * kOperandAlignment;
   }
-  const size_t row = rank - 2, column = rank - 1;
-  p.lhs[row] = p.result[row] = s.m;
-  p.lhs[column] = p.rhs[row] = s.k;
-  p.rhs[column] = p.result[column] = s.n;
-  p.lhs_strides[row] = s.transpose_lhs ? 1 : s.k;
-  p.lhs_strides[column] = s.transpose_lhs ? s.m : 1;
-  p.rhs_strides[row] = s.transpose_rhs ? 1 : s.n;
-  p.rhs_strides[column] = s.transpose_rhs ? s.k : 1;
-  p.result_strides[row] = s.n;
-  return p;
-}
 
-// The dimension of the result along which pieces are cut: the first of the
-// batch if it is long enough, else rows or columns, whichever are more.
-size_t cut_dimension(const Product& p) {
-  const size_t row = p.result.size() - 2;
-  if (row > 0 && p.result[0] >= 8) return 0;
-  return p.result[row] >= p.result[row + 1] ? row : row + 1;
-}
+  std::string implementation() const override {
+    return std::string("gemm:") + gemm_instructions();
+  }
+  size_t scratch_bytes() const override {
+    return by_matrix_ ? scratch_ * static_cast<size_t>(threads_) : scratch_;
+  }
+  bool run(void* const* operands, void* scratch) const override {
+    if (!by_matrix_) {
+      for (int64_t i = 0; i < matrices_; ++i) run_matrix(i, operands, scratch);
+      return true;
+    }
+    alignas(64) std::atomic<int64_t> next{0};
+    parallel(threads_, [&](int part, int) {
+      char* mine =
+          static_cast<char*>(scratch) + scratch_ * static_cast<size_t>(part);
+      for (;;) {
+        const int64_t first = next.fetch_add(group_, std::memory_order_relaxed);
+        if (first >= matrices_) return;
+        for (int64_t i = first; i < std::min(first + group_, matrices_); ++i)
+          run_matrix(i, operands, mine);
+      }
+    });
+    return true;
+  }
 
-// Operand slots with the stride between pieces of `size` along `dim`.
-struct PieceSlots {
-  Slot lhs{0}, rhs{1}, result{2};
+ private:
+  GemmShape gemm_shape() const {
+    const auto layout = [this](bool transpose, int64_t rows, int64_t columns) {
+      return transpose ? MatrixLayout{shape_.dtype, 1, rows}
+                       : MatrixLayout{shape_.dtype, columns, 1};
+    };
+    return {shape_.m,
+            shape_.n,
+            shape_.k,
+            layout(shape_.transpose_lhs, shape_.m, shape_.k),
+            layout(shape_.transpose_rhs, shape_.k, shape_.n),
+            {shape_.result_dtype, shape_.n, 1}};
+  }
+
+  void run_matrix(int64_t matrix, void* const* operands, void* scratch) const {
+    const int64_t result = matrix * shape_.m * shape_.n;
+    int64_t lhs = 0, rhs = 0;
+    int64_t lhs_stride = shape_.m * shape_.k, rhs_stride = shape_.k * shape_.n;
+    for (size_t d = shape_.batch.size(); d-- > 0;) {
+      const BatchDim& dim = shape_.batch[d];
+      const int64_t index = matrix % dim.extent;
+      matrix /= dim.extent;
+      if (dim.in_lhs) {
+        lhs += index * lhs_stride;
+        lhs_stride *= dim.extent;
+      }
+      if (dim.in_rhs) {
+        rhs += index * rhs_stride;
+        rhs_stride *= dim.extent;
+      }
+    }
+    const auto address = [](void* data, int64_t element, mpc_dtype_t dtype) {
+      return static_cast<char*>(data) +
+             element * static_cast<int64_t>(mpc_dtype_size(dtype));
+    };
+    gemm_.run(address(operands[0], lhs, shape_.dtype),
+              address(operands[1], rhs, shape_.dtype),
+              address(operands[2], result, shape_.result_dtype), scratch);
+  }
+
+  const MatmulShape shape_;
+  const int64_t matrices_;
+  const int threads_;
+  const bool by_matrix_;
+  const Gemm gemm_;
+  int64_t group_;  // Matrices that a thread takes at a time.
+  size_t scratch_;
 };
-
-PieceSlots piece_slots(const Product& p, size_t dim, int64_t size) {
-  const size_t row = p.result.size() - 2, column = row + 1;
-  const size_t element = memory::data_type_size(p.type);
-  PieceSlots slots;
-  slots.result.stride =
-      size * p.result_strides[dim] * memory::data_type_size(p.result_type);
-  if (dim == row || (dim < row && p.lhs[dim] != 1))
-    slots.lhs.stride = size * p.lhs_strides[dim] * element;
-  if (dim == column || (dim < row && p.rhs[dim] != 1))
-    slots.rhs.stride = size * p.rhs_strides[dim] * element;
-  return slots;
-}
-
-Product resized(Product p, size_t dim, int64_t size) {
-  const size_t row = p.result.size() - 2, column = row + 1;
-  p.result[dim] = size;
-  if (dim == row || (dim < row && p.lhs[dim] != 1)) p.lhs[dim] = size;
-  if (dim == column || (dim < row && p.rhs[dim] != 1)) p.rhs[dim] = size;
-  return p;
-}
-
-DnnlCall make_call(const dnnl::engine& engine,
-                   const dnnl::matmul::primitive_desc& pd,
-                   const PieceSlots& slots, ScratchLayout* layout) {
-  DnnlCall call(engine, make_primitive<dnnl::matmul>(pd));
-  call.bind(DNNL_ARG_SRC, pd.src_desc(), slots.lhs);
-  call.bind(DNNL_ARG_WEIGHTS, pd.weights_desc(), slots.rhs);
-  call.bind(DNNL_ARG_DST, pd.dst_desc(), slots.result);
-  call.bind_scratchpad(pd.scratchpad_desc(), layout);
-  return call;
-}
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_matmul(const MatmulShape& given,
                                     const Context& context) {
   const MatmulShape shape = normalize(given);
-  const Product whole = whole_product(shape);
-  double work = 2.0 * static_cast<double>(shape.k);
-  for (int64_t extent : whole.result) work *= static_cast<double>(extent);
-  const int threads = threads_for(work, kFlopsPerThread, context.threads);
-  if (is_widened(shape.dtype))
-    return make_widened_matmul(shape, threads, context.deterministic);
-
-  auto kernel = std::make_unique<DnnlKernel>();
-  const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
-  kernel->set_threads(threads, context.deterministic);
-  const size_t dim = cut_dimension(whole);
-  const size_t row = whole.result.size() - 2;
-  // Pieces are multiples of the tiles of oneDNN's micro-kernels.
-  const int64_t granularity = dim < row ? 1 : dim == row ? 32 : 64;
-  const Cut pieces = context.deterministic
-                         ? cut(whole.result[dim], granularity, work)
-                         : Cut{whole.result[dim], 1, 0};
-
-  const ThreadScope scope(kernel->inner_threads);
-  const PieceSlots slots = piece_slots(whole, dim, pieces.size);
-  const auto pd = resized(whole, dim, pieces.size).make(engine);
-  kernel->name = pd.impl_info_str();
-  kernel->add_workers(
-      pieces, [&] { return make_call(engine, pd, slots, &kernel->layout); });
-  if (pieces.rest != 0)
-    kernel->tail = DnnlKernel::own(
-        make_call(engine, resized(whole, dim, pieces.rest).make(engine), slots,
-                  &kernel->layout));
-  return kernel;
+  const int threads =
+      threads_for(multiply_adds(shape), kWorkPerThread, context.threads);
+  if (shape.dtype == MPC_DTYPE_F32 || is_widened(shape.dtype))
+    return std::make_unique<MatmulKernel>(shape, threads);
+  return make_dnnl_matmul(shape, threads, context.deterministic);
 }
 
 }  // namespace mpc::kernels::cpu

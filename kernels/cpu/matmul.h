@@ -7,11 +7,18 @@
 
 namespace mpc::kernels::cpu {
 
-// A product of 16-bit matrices, computed by f32 products; gives the same bits
-// for any number of threads if `deterministic`. Leading dimensions must already
-// have been merged into rows where possible.
-std::unique_ptr<Kernel> make_widened_matmul(const MatmulShape& shape,
-                                            int threads, bool deterministic);
+inline double multiply_adds(const MatmulShape& shape) {
+  double count = static_cast<double>(shape.m) * static_cast<double>(shape.n) *
+                 static_cast<double>(shape.k);
+  for (const BatchDim& dim : shape.batch)
+    count *= static_cast<double>(dim.extent);
+  return count;
+}
+
+// A product of bf16 matrices by oneDNN. Leading dimensions must already have
+// been merged into rows where possible.
+std::unique_ptr<Kernel> make_dnnl_matmul(const MatmulShape& shape, int threads,
+                                         bool deterministic);
 
 }  // namespace mpc::kernels::cpu
 

@@ -12,7 +12,7 @@ float* floats_at(Slot slot, void* const* operands, void* scratch,
 
 bool is_widened(mpc_dtype_t dtype) {
   return dtype == MPC_DTYPE_F16 ||
-         (dtype == MPC_DTYPE_BF16 && !has_avx512_bf16());
+         (dtype == MPC_DTYPE_BF16 && !has_fast_bf16());
 }
 
 bool WidenedCall::run(void* const* operands, void* scratch, size_t piece) {

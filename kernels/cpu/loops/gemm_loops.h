@@ -1,0 +1,224 @@
+// The loops of gemm.cpp, which includes this once for each instruction set,
+// inside a namespace; see lanes.h. It has no include guard.
+
+#include "kernels/cpu/loops/lanes.h"
+
+using F32 = Lanes::F32;
+constexpr int64_t kWidth = Lanes::kWidth;
+
+// The sums of a tile fit in the registers together with a row of the right
+// operand and an element of the left one.
+#if MPC_VECTOR_WIDTH == 16
+constexpr TileSize kLow = {6, 4}, kHigh = {14, 2}, kSkinny = {8, 2};
+constexpr const char* kName = "avx512";
+#else
+constexpr TileSize kLow = {6, 2}, kHigh = {6, 2}, kSkinny = {6, 2};
+constexpr const char* kName = MPC_VECTOR_WIDTH == 8 ? "avx2" : "baseline";
+#endif
+
+MPC_INLINE void broadcast(const float* from, F32* to) {
+#if MPC_VECTOR_WIDTH == 16
+  const __m512 all = _mm512_set1_ps(*from);
+  std::memcpy(to, &all, sizeof all);
+  // A register, because the multiply-adds would each load the operand again.
+  asm("" : "+v"(*to));
+#elif MPC_VECTOR_WIDTH == 8
+  const __m256 all = _mm256_broadcast_ss(from);
+  std::memcpy(to, &all, sizeof all);
+#else
+  const float x = *from;
+  *to = F32{x, x, x, x};
+#endif
+}
+
+// A tile of the result stays in registers: kRows times kVectors vectors.
+// kAdjacent: the rows of the left operand are adjacent in memory.
+template <int kRows, int kVectors, bool kAdjacent>
+void multiply_tile(const Tile& t) {
+  F32 sum[kRows][kVectors];
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) sum[r][v] = F32{};
+  const int64_t row = kAdjacent ? 1 : t.lhs_row;
+  const int64_t step = kAdjacent ? t.lhs_step : 1;
+  const float *lhs = t.lhs, *rhs = t.rhs;
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v)
+      __builtin_prefetch(t.result + r * t.result_row + v * kWidth, 1);
+  for (int64_t p = 0; p < t.k; ++p) {
+    F32 right[kVectors];
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) Lanes::load(rhs + v * kWidth, &right[v]);
+#pragma GCC unroll 16
+    for (int r = 0; r < kRows; ++r) {
+      F32 left;
+      broadcast(lhs + r * row, &left);
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) sum[r][v] += left * right[v];
+    }
+    lhs += step;
+    rhs += t.rhs_step;
+  }
+#pragma GCC unroll 16
+  for (int r = 0; r < kRows; ++r)
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      float* to = t.result + r * t.result_row + v * kWidth;
+      if (t.adds) {
+        F32 before;
+        Lanes::load(to, &before);
+        sum[r][v] += before;
+      }
+      std::memcpy(to, &sum[r][v], sizeof(F32));
+    }
+}
+
+// By the number of vectors, less one; null if the sums would not fit.
+template <int kRows, bool kAdjacent, int... kVectors>
+constexpr std::array<TileFunction, kMaxVectors> tiles_of_rows(
+    std::integer_sequence<int, kVectors...>) {
+  constexpr int kMost = kRows <= kLow.rows ? kLow.vectors : kHigh.vectors;
+  return {kVectors < kMost ? multiply_tile < kRows,
+          kVectors < kMost ? kVectors + 1 : 1, kAdjacent > : nullptr...};
+}
+
+template <bool kAdjacent, int... kRows>
+constexpr TileFunctions tiles_of(std::integer_sequence<int, kRows...>) {
+  return {tiles_of_rows<kRows + 1, kAdjacent>(
+      std::make_integer_sequence<int, kMaxVectors>())...};
+}
+
+// Loads four adjacent elements of each of kWidth / 4 rows, which are four rows
+// apart.
+MPC_INLINE void load_quads(const float* from, [[maybe_unused]] int64_t stride,
+                           F32* to) {
+#if MPC_VECTOR_WIDTH == 16
+  __m512 quads = _mm512_castps128_ps512(_mm_loadu_ps(from));
+  quads = _mm512_insertf32x4(quads, _mm_loadu_ps(from + 4 * stride), 1);
+  quads = _mm512_insertf32x4(quads, _mm_loadu_ps(from + 8 * stride), 2);
+  quads = _mm512_insertf32x4(quads, _mm_loadu_ps(from + 12 * stride), 3);
+#elif MPC_VECTOR_WIDTH == 8
+  __m256 quads = _mm256_castps128_ps256(_mm_loadu_ps(from));
+  quads = _mm256_insertf128_ps(quads, _mm_loadu_ps(from + 4 * stride), 1);
+#else
+  F32 quads;
+  std::memcpy(&quads, from, sizeof quads);
+#endif
+  std::memcpy(to, &quads, sizeof quads);
+}
+template <typename T>
+MPC_INLINE void load_quads(const T* from, int64_t stride, F32* to) {
+  T quads[kWidth];
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < kWidth; i += 4)
+    std::memcpy(&quads[i], from + i * stride, 4 * sizeof(T));
+  Lanes::load(quads, to);
+}
+
+// Each group of four lanes gets elements kFirst and kFirst + 1 of the same
+// group of `a` and of `b`: in turns with kAlternates, else those of `a` first.
+template <bool kAlternates, size_t kFirst, size_t... kLane>
+MPC_INLINE void merge(const F32& a, const F32& b, F32* to,
+                      std::index_sequence<kLane...>) {
+  *to = __builtin_shufflevector(
+      a, b,
+      static_cast<int>(kLane / 4 * 4 + kFirst +
+                       (kAlternates ? kLane % 4 / 2 : kLane % 2) +
+                       (kAlternates ? kLane % 2 : kLane % 4 / 2) * kWidth)...);
+}
+
+// Transposes the 4 x 4 matrices of which each group of four lanes has the rows.
+MPC_INLINE void transpose_quads(const F32* rows, F32* columns) {
+  constexpr auto lanes = std::make_index_sequence<kWidth>();
+  F32 low[2], high[2];
+  merge<true, 0>(rows[0], rows[1], &low[0], lanes);
+  merge<true, 0>(rows[2], rows[3], &low[1], lanes);
+  merge<true, 2>(rows[0], rows[1], &high[0], lanes);
+  merge<true, 2>(rows[2], rows[3], &high[1], lanes);
+  merge<false, 0>(low[0], low[1], &columns[0], lanes);
+  merge<false, 2>(low[0], low[1], &columns[1], lanes);
+  merge<false, 0>(high[0], high[1], &columns[2], lanes);
+  merge<false, 2>(high[0], high[1], &columns[3], lanes);
+}
+
+// Copies kWidth lanes whose elements are contiguous along k.
+template <typename T>
+void pack_along_depth(const T* from, int64_t stride, int64_t k, float* to,
+                      int64_t step) {
+  int64_t p = 0;
+  for (; p + 4 <= k; p += 4) {
+    F32 rows[4], columns[4];
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < 4; ++i)
+      load_quads(from + i * stride + p, stride, &rows[i]);
+    transpose_quads(rows, columns);
+#pragma GCC unroll 4
+    for (int64_t i = 0; i < 4; ++i)
+      std::memcpy(to + (p + i) * step, &columns[i], sizeof(F32));
+  }
+  for (; p < k; ++p)
+    for (int64_t i = 0; i < kWidth; ++i)
+      to[p * step + i] = float(from[i * stride + p]);
+}
+
+constexpr int64_t kPrefetchedSteps = 24;
+
+// Copies kWidth lanes that are contiguous.
+template <typename T>
+void pack_along_lanes(const T* from, int64_t stride, int64_t k, float* to,
+                      int64_t step) {
+  for (int64_t p = 0; p < k; ++p) {
+    // The hardware does not prefetch from so many pages.
+    __builtin_prefetch(from + (p + kPrefetchedSteps) * stride);
+    F32 values;
+    Lanes::load(from + p * stride, &values);
+    std::memcpy(to + p * step, &values, sizeof values);
+  }
+}
+
+// Copies fewer than kWidth lanes, or lanes with any strides.
+template <typename T>
+void pack_any(const T* from, int64_t lane_stride, int64_t step_stride,
+              int64_t lanes, int64_t k, float* to, int64_t step) {
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t i = 0; i < kWidth; ++i)
+      to[p * step + i] =
+          i < lanes ? float(from[i * lane_stride + p * step_stride]) : 0;
+}
+
+// Packs a panel: its lanes, by steps along k. Writes whole vectors, in
+// ascending order.
+template <typename T>
+void pack_panel(const Panel& panel, float* to) {
+  const T* from = static_cast<const T*>(panel.from);
+  for (int64_t lane = 0; lane < panel.lanes; lane += kWidth) {
+    // Lanes beyond the panel are read, but not used.
+    const bool is_readable = panel.readable - lane >= kWidth;
+    const T* first = from + lane * panel.lane_stride;
+    if (is_readable && panel.lane_stride == 1)
+      pack_along_lanes(first, panel.step_stride, panel.k, to + lane,
+                       panel.step);
+    else if (is_readable && panel.step_stride == 1)
+      pack_along_depth(first, panel.lane_stride, panel.k, to + lane,
+                       panel.step);
+    else
+      pack_any(first, panel.lane_stride, panel.step_stride,
+               std::min(kWidth, panel.lanes - lane), panel.k, to + lane,
+               panel.step);
+  }
+}
+
+inline GemmLoops loops() {
+  constexpr auto rows = std::make_integer_sequence<int, kHigh.rows>();
+  return {kName,
+          kWidth,
+          kLow,
+          kHigh,
+          kSkinny,
+          tiles_of<true>(rows),
+          tiles_of<false>(rows),
+          {pack_panel<float>, pack_panel<Bf16>, pack_panel<F16>}};
+}
