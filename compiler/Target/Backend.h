@@ -42,8 +42,8 @@ public:
 
   const Backend &backend;
   /// Features that generated code may use and kernels/catalog.def may require:
-  /// LLVM's names of CPU features, or the oldest of the requested architectures
-  /// and all older ones.
+  /// names of CPU features (LLVM's, and those of Cpu/CpuTarget.h), or the
+  /// oldest of the requested architectures and all older ones.
   const std::vector<std::string> features;
 
 private:

@@ -25,18 +25,25 @@ static const FusionLimits limits = {
     /*splitRows=*/false,
     /*minRowsToSplit=*/0};
 
-/// Two cores of an EPYC: the measured peak of products, or half of it for half
-/// the vector width, and the measured memory rate. f16 and FP8 are widened, and
-/// TF32 is f32.
-static Machine zen5(bool hasAvx512, bool hasBf16) {
-  double f32 = hasAvx512 ? 560 : 280, bf16 = hasBf16 ? 1120 : f32;
-  const char *name = hasBf16     ? "2 cores of a Zen 5"
-                     : hasAvx512 ? "2 cores of a Zen 5 without AVX-512 BF16"
-                                 : "2 cores of a Zen 5 with AVX2 alone";
-  Machine machine = {name,        56, f32, /*tf32=*/f32, bf16, /*f16=*/f32,
+/// A machine that computes f16 and TF32 in f32, and FP8 in bf16.
+static Machine cpuMachine(const char *name, double bytes, double f32,
+                          double bf16) {
+  Machine machine = {name,        bytes, f32, /*tf32=*/f32, bf16, /*f16=*/f32,
                      /*fp8=*/bf16};
   machine.transposedBytes = machine.bytes;
   return machine;
+}
+
+/// The row with the same kind of instructions. Measured: peaks of products
+/// (with AMX: the rate of oneDNN's products) and the memory rate.
+static Machine findMachine(llvm::ArrayRef<std::string> features) {
+  if (!llvm::is_contained(features, "avx512f"))
+    return cpuMachine("2 cores of a Zen 5 with AVX2 alone", 56, 280, 280);
+  if (llvm::is_contained(features, kFastBf16))
+    return cpuMachine("2 cores of a Zen 5", 56, 560, 1120);
+  if (llvm::is_contained(features, kAmxBf16))
+    return cpuMachine("2 cores of an Emerald Rapids", 19, 349, 800);
+  return cpuMachine("2 cores of an Emerald Rapids without AMX", 19, 349, 349);
 }
 
 llvm::Error mpc::addObject(ModuleOp module, const CpuTarget &cpu,
@@ -54,9 +61,15 @@ namespace {
 class CpuDeviceTarget : public DeviceTarget {
 public:
   CpuDeviceTarget(const Backend &backend, CpuTarget cpu)
-      : DeviceTarget(backend, cpu.features), cpu(std::move(cpu)) {}
+      : DeviceTarget(backend, allFeatures(cpu)), cpu(std::move(cpu)) {}
 
 private:
+  static std::vector<std::string> allFeatures(const CpuTarget &cpu) {
+    std::vector<std::string> features = cpu.features;
+    llvm::append_range(features, cpu.kernelFeatures);
+    return features;
+  }
+
   llvm::Error generateCode(ModuleOp module,
                            PackageVariant &variant) const override {
     variant.cpu = cpu.cpu;
@@ -71,8 +84,7 @@ private:
 } // namespace
 
 Machine CpuBackend::machine(llvm::ArrayRef<std::string> features) const {
-  return zen5(llvm::is_contained(features, "avx512f"),
-              llvm::is_contained(features, "avx512bf16"));
+  return findMachine(features);
 }
 
 const FusionLimits &CpuBackend::fusionLimits() const { return limits; }

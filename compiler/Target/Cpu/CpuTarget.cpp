@@ -81,6 +81,13 @@ llvm::Expected<CpuTarget> mpc::findCpuTarget(llvm::StringRef name) {
     if (info->getFeatureBits().test(feature.Value) &&
         isVectorFeature(feature.Key))
       target.features.push_back(feature.Key);
+  if (llvm::is_contained(target.features, "avx512bf16")) {
+    // The kernels' choice, see kernels/cpu/cpu.h.
+    if (llvm::StringRef(target.cpu).starts_with("znver"))
+      target.kernelFeatures.push_back(kFastBf16.str());
+    else if (info->checkFeatures("+amx-bf16"))
+      target.kernelFeatures.push_back(kAmxBf16.str());
+  }
   // Code for older CPUs would call functions that convert f16, which packages
   // do not contain; 32-bit CPUs cannot execute the code at all.
   for (llvm::StringRef required : {"avx2", "fma", "f16c"})

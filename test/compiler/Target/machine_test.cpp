@@ -16,8 +16,14 @@ Machine findMachine(const char *device,
 // The cost model must not reward a format for which the machine has no units.
 TEST(Machine, GainsOnlyWithHardwareUnits) {
   EXPECT_NEAR(findMachine("cuda", {"sm_80"}).bytesPerFlop(), 0.047, 0.0005);
-  EXPECT_NEAR(findMachine("cpu", {"avx512f", "avx512bf16"}).bytesPerFlop(),
-              0.05, 0.0005);
+  EXPECT_NEAR(
+      findMachine("cpu", {"avx512f", "avx512bf16", "fast-bf16"}).bytesPerFlop(),
+      0.05, 0.0005);
+  EXPECT_NEAR(
+      findMachine("cpu", {"avx512f", "avx512bf16", "amx-bf16"}).bytesPerFlop(),
+      0.031, 0.0005);
+  // Without AMX, Intel's CPUs multiply bf16 slower than f32.
+  EXPECT_EQ(findMachine("cpu", {"avx512f", "avx512bf16"}).bytesPerFlop(), 0);
   EXPECT_EQ(findMachine("cpu", {"avx512f"}).bytesPerFlop(), 0);
   EXPECT_EQ(findMachine("cpu", {}).bytesPerFlop(), 0);
 }
@@ -28,7 +34,7 @@ TEST(Machine, WidensFormatsWithoutHardwareUnits) {
   EXPECT_EQ(ampere.fp8, ampere.bf16);
   Machine hopper = findMachine("cuda", {"sm_80", "sm_89", "sm_90"});
   EXPECT_GT(hopper.fp8, hopper.bf16);
-  Machine cpu = findMachine("cpu", {"avx512f", "avx512bf16"});
+  Machine cpu = findMachine("cpu", {"avx512f", "avx512bf16", "fast-bf16"});
   EXPECT_EQ(cpu.fp8, cpu.bf16);
   EXPECT_EQ(cpu.f16, cpu.f32);
   EXPECT_EQ(cpu.tf32, cpu.f32);
