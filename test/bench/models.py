@@ -110,7 +110,8 @@ class Benchmark:
                 f"mpc trains {found['trained']} numbers, PyTorch {prepared['parameters']}"
             )
         peak = usage.ru_maxrss * 1024
-        return {"seconds": seconds, "peak_bytes": peak, "bytes": found["bytes"], "notes": found["notes"]}
+        kept = {key: found[key] for key in ("bytes", "notes")}
+        return {"seconds": seconds, "peak_bytes": peak, **kept}
 
     def package(self, entry, precision):
         return self.folder / f"{entry.name}-{precision}.mpc"
@@ -343,7 +344,9 @@ def parse_arguments():
         "--keep", type=pathlib.Path, help="folder for models, which are used again, and packages"
     )
     parser.add_argument("--no-torch", action="store_true", help="do not time PyTorch")
-    parser.add_argument("--no-compile", action="store_true", help="do not time torch.compile")
+    parser.add_argument(
+        "--no-compile", action="store_true", help="do not time torch.compile"
+    )
     parser.add_argument("--compile-only", action="store_true", help="only export and compile")
     parser.add_argument("--exporter", choices=("dynamo", "torchscript"), default="dynamo")
     parser.add_argument("--dry-run", action="store_true", help="two tiny models, to test this script")
@@ -361,7 +364,8 @@ def parse_arguments():
 
 
 def describe_machine(args):
-    cpu = re.search(r"^model name\s*: (.*)$", pathlib.Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    text = pathlib.Path("/proc/cpuinfo").read_text()
+    cpu = re.search(r"^model name\s*: (.*)$", text, re.MULTILINE)
     names = ("torch", "onnx", "timm", "transformers")
     return {
         "cpu": cpu[1] if cpu else "unknown",

@@ -23,6 +23,8 @@ class Case:
     class_axis: int = -1
     # Convolutions on a CPU are faster in the layout that PyTorch recommends.
     channels_last: bool = False
+    # With a larger one and no warm-up, losses of any two programs differ.
+    rate: float = 1e-4
     # Changes the module where PyTorch's exporter fails for what PyTorch itself runs.
     before_export: typing.Callable | None = None
 

@@ -73,4 +73,4 @@ class PointNet(nn.Module):
 
 def pointnet(batch=16, points=1024, count=40):
     inputs = {"points": torch.randn(batch, 3, points)}
-    return Case(PointNet(count), inputs, classes(batch, count=count))
+    return Case(PointNet(count), inputs, classes(batch, count=count), rate=1e-6)

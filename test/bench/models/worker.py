@@ -14,6 +14,7 @@ large matrices.
 import contextlib
 import importlib
 import json
+import math
 import pathlib
 import resource
 import sys
@@ -24,8 +25,6 @@ import torch
 from models import CATALOG
 from models.case import SEED
 from side import say, serve
-
-RATE = 1e-4  # With more and no warm-up, losses of any two programs differ.
 
 
 def make_case(job):
@@ -48,7 +47,7 @@ class Training:
         self.case = case
         self.low = precision == "bf16"
         self.optimizer = torch.optim.AdamW(
-            case.module.parameters(), lr=RATE, weight_decay=0.01, fused=True
+            case.module.parameters(), lr=case.rate, weight_decay=0.01, fused=True
         )
         self.forward = self.compute_loss
         if mode == "compile":
@@ -76,13 +75,22 @@ class Training:
         return {"losses": [self.step() for _ in range(steps)]}
 
 
+def count_conv_backward(grad, x, weight, _b, _s, _p, _d, transposed, _o, _g, wanted, **_):
+    """FLOPs of the gradients of a convolution: each takes as many as the convolution.
+    PyTorch's own function does not divide those of the weight by the number of groups."""
+    pixels = (x if transposed else grad)[2:]
+    batch_pixels = x[0] * math.prod(pixels)
+    return 2 * batch_pixels * math.prod(weight) * (wanted[0] + wanted[1])
+
+
 def count_gflops(case):
     """GFLOP of forward and backward pass, as PyTorch counts them: products only. Neither
     fused attention nor oneDNN's LSTM would be counted."""
     from torch.nn.attention import SDPBackend, sdpa_kernel
     from torch.utils.flop_counter import FlopCounterMode
 
-    counter = FlopCounterMode(display=False)
+    conv_backward = {torch.ops.aten.convolution_backward: count_conv_backward}
+    counter = FlopCounterMode(display=False, custom_mapping=conv_backward)
     mkldnn = torch.backends.mkldnn.flags(enabled=False)
     with mkldnn, sdpa_kernel(SDPBackend.MATH), counter:
         case.compute_loss().backward()
@@ -122,7 +130,7 @@ def prepare(job):
     parameters = sum(p.numel() for p in case.module.parameters() if p.requires_grad)
     return {
         "parameters": parameters,
-        "options": [*case.options(), f"--lr={RATE}", "--weight-decay=0.01"],
+        "options": [*case.options(), f"--lr={case.rate}", "--weight-decay=0.01"],
         "gflops": count_gflops(make_case(job)),
         "losses": Training(make_case(job)).losses(job["losses"])["losses"],
     }
