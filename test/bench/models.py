@@ -41,7 +41,7 @@ PRECISIONS = ("fp32", "bf16")
 TOLERANCE = {"fp32": 1e-3, "bf16": 2e-2}
 # Maximum difference of what the losses fall by, relative to PyTorch's. Not in bf16, where
 # a loss may round by more than it falls in a few steps.
-CHANGE_TOLERANCE = 0.05
+CHANGE_TOLERANCE = 0.02
 LOSSES = 3
 # A side must answer within this time; torch.compile needs minutes for some models.
 SECONDS = 1800
