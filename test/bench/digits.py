@@ -15,6 +15,8 @@ import subprocess
 import sys
 import tempfile
 
+from rounds import parse_canary, sound_rounds, turns
+
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 OURS = ("ours", "deterministic")
@@ -71,8 +73,7 @@ class Benchmark:
         return done.stdout
 
     def canary(self, precision):
-        f32, bf16 = map(float, self.output(self.bin / "mpc-canary").split())
-        return bf16 if precision == "bf16" and bf16 > 0 else f32
+        return parse_canary(self.output(self.bin / "mpc-canary"), precision)
 
     def compile(self, model, precision, batch, folder):
         package = pathlib.Path(folder) / f"{model}-{precision}-{batch}.mpc"
@@ -110,9 +111,7 @@ class Benchmark:
         canaries = []
         for number in range(self.args.rounds):
             before = self.canary(precision)
-            sides = list(times)
-            # Alternate the order, so that no side always runs first.
-            for side in sides if number % 2 == 0 else reversed(sides):
+            for side in turns(times, number):
                 if side in workers:
                     time = workers[side].round(self.args.steps)
                 else:
@@ -125,7 +124,7 @@ class Benchmark:
 
     @staticmethod
     def summarize(model, precision, times, canaries):
-        sound = [i for i, c in enumerate(canaries) if c >= 0.95 * max(canaries)]
+        sound = sound_rounds(canaries)
         result = {
             "model": model,
             "precision": precision,

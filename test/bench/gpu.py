@@ -24,13 +24,14 @@ import lzma
 import math
 import os
 import pathlib
-import select
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
+
+from side import Failed, Side
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -41,68 +42,6 @@ LEAST_STEPS = 30
 # programs that round to bf16 in different places, and with operands that have 3 fraction
 # bits.
 TOLERANCE = {"fp32": 1e-4, "bf16": 2e-2, "fp8": 5e-2}
-
-
-class Failed(Exception):
-    """The reason why a side cannot take part."""
-
-
-class Side:
-    """A process that answers each line with a line of JSON."""
-
-    def __init__(self, name, command, deadline, environment=None):
-        self.name = name
-        self.deadline = deadline
-        self.errors = tempfile.TemporaryFile("w+")
-        self.process = subprocess.Popen(
-            [str(part) for part in command],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=self.errors,
-            env=environment,
-        )
-        self.rest = b""
-        try:
-            self.ready = self.answer()
-        except Failed:
-            self.close()
-            raise
-
-    def why(self):
-        self.errors.seek(0)
-        lines = [line for line in self.errors.read().splitlines() if line.strip()]
-        return lines[-1] if lines else f"exit status {self.process.poll()}"
-
-    def answer(self):
-        while b"\n" not in self.rest:
-            left = self.deadline - time.monotonic()
-            if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
-                raise Failed(f"{self.name}: no answer within the part's time")
-            piece = os.read(self.process.stdout.fileno(), 1 << 16)
-            if not piece:
-                self.process.wait()
-                raise Failed(f"{self.name}: {self.why()}")
-            self.rest += piece
-        line, _, self.rest = self.rest.partition(b"\n")
-        found = json.loads(line)
-        if "error" in found:
-            raise Failed(f"{self.name}: {found['error']}")
-        return found
-
-    def ask(self, question):
-        try:
-            self.process.stdin.write(f"{question}\n".encode())
-            self.process.stdin.flush()
-        except BrokenPipeError:
-            pass  # answer() reports why.
-        return self.answer()
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
-        self.process.stdin.close()
-        self.process.stdout.close()
-        self.errors.close()
 
 
 def with_cuda_libraries():
@@ -365,7 +304,7 @@ class Benchmark:
                 env=self.environment,
             )
         except subprocess.TimeoutExpired:
-            raise Failed("ncu: no answer within the part's time") from None
+            raise Failed("ncu: no answer within its time") from None
         if done.returncode != 0:
             raise Failed(f"ncu: {(done.stderr or done.stdout).strip()[-300:]}")
         return parse_kernels(done.stdout)

@@ -23,6 +23,8 @@ from onnx import numpy_helper
 from torch import nn
 from torch.nn import functional
 
+from side import say, serve
+
 WARM_UP = 10
 
 
@@ -328,19 +330,6 @@ class Ceilings:
         target = torch.empty_like(source)
         seconds = self.time(lambda: target.copy_(source))
         return {"tbytes_per_second": self.bytes / seconds / 1e12}
-
-
-def say(answer):
-    print(json.dumps(answer), flush=True)
-
-
-def serve(commands):
-    for line in sys.stdin:
-        name, *arguments = line.split()
-        try:
-            say(commands[name](*map(int, arguments)))
-        except Exception as error:
-            say({"error": f"{type(error).__name__}: {error}"})
 
 
 def main():

@@ -78,7 +78,7 @@ def check_side():
     try:
         gpu.Side("peer", command, gpu.time.monotonic() + 0.2)
     except gpu.Failed as failure:
-        assert "no answer within the part's time" in str(failure), failure
+        assert "no answer within its time" in str(failure), failure
     else:
         raise AssertionError("a process that is stuck is taken")
 

@@ -17,8 +17,6 @@ not. Nets that are not defined here are from timm (pip install timm onnxscript; 
 torchvision is needed).
 """
 import argparse
-import importlib.abc
-import importlib.machinery
 import json
 import logging
 import os
@@ -26,7 +24,6 @@ import re
 import statistics
 import sys
 import tempfile
-import types
 import warnings
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -37,46 +34,16 @@ import torch.nn as nn
 import torch.nn.functional as F
 
 import deep_sweep
+import no_torchvision
 import npz
 
 CLASSES = 5
 ULP = 2.0**-23
 
 
-# timm needs only names from torchvision, unless images are transformed.
-class AnyName(type):
-    def __getattr__(cls, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return name
-
-
-class Absent(types.ModuleType):
-    __path__ = []
-
-    def __getattr__(self, name):
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return AnyName(name, (), {})
-
-
-class AbsentFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    def find_spec(self, name, path, target=None):
-        if name.split(".")[0] == "torchvision":
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
-
-    def create_module(self, spec):
-        return Absent(spec.name)
-
-    def exec_module(self, module):
-        pass
-
-
 def timm_net(name, **options):
     def make():
-        if not any(isinstance(finder, AbsentFinder) for finder in sys.meta_path):
-            sys.meta_path.append(AbsentFinder())
+        no_torchvision.install()
         import timm
         if name == "densenet":
             from timm.models.densenet import DenseNet
