@@ -113,6 +113,7 @@ int main(int argc, char **argv) {
   actions.push_back(addDebug(app));
 #endif
   actions.push_back(addProfile(app));
+  actions.push_back(addBench(app));
   actions.push_back(addInspect(app));
   actions.push_back(addCheckpoint(app));
   actions.push_back(addDoctor(app));

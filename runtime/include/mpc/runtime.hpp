@@ -178,6 +178,33 @@ class Session {
     return mpc_session_evaluate(get(), inputs.data(), inputs.size(), num_valid,
                                 metrics);
   }
+  // Without `options`: no timeline.
+  Status profile_start(mpc_profile_options_t options = {}) {
+    options.struct_size = sizeof(options);
+    return mpc_session_profile_start(get(), &options);
+  }
+  Status profile_stop() { return mpc_session_profile_stop(get()); }
+  // The records of the profile that has stopped; none if there is no profile.
+  std::vector<mpc_profile_record_t> profile_records() const {
+    mpc_profile_info_t info = {};
+    info.struct_size = sizeof(info);
+    mpc_status_free(mpc_session_profile_info(get(), &info));
+    std::vector<mpc_profile_record_t> records(info.num_records);
+    for (size_t i = 0; i < records.size(); ++i) {
+      records[i].struct_size = sizeof(records[i]);
+      // Cannot fail: `i` is in range.
+      mpc_status_free(mpc_session_profile_record(get(), i, &records[i]));
+    }
+    return records;
+  }
+  Status profile_trace(std::string* trace) const {
+    char* text;
+    mpc_status_t status = mpc_session_profile_trace(get(), &text);
+    if (status) return status;
+    *trace = text;
+    mpc_string_free(text);
+    return nullptr;
+  }
   Status read_state(const char* name, const mpc_tensor_t& tensor) const {
     return mpc_session_read_state(get(), name, &tensor);
   }

@@ -11,6 +11,7 @@
 
 #include "mpc/session.h"
 #include "runtime/src/base/memory.h"
+#include "runtime/src/device/profile.h"
 #include "runtime/src/program/program.h"
 
 namespace mpc::runtime {
@@ -98,6 +99,15 @@ class Executable {
   // Runs an entry point one instruction at a time, to find where something went
   // wrong. Nothing may be in flight.
   virtual mpc_status_t trace(uint32_t entry, Observer& observer) = 0;
+
+  // From now on measures the work of each submission into `profile`, which must
+  // outlive that; null stops measuring. Nothing may be in flight. On an error
+  // nothing is measured.
+  virtual mpc_status_t set_profile(Profile* profile) = 0;
+
+  // The implementation of the library kernel that an instruction calls; "" for
+  // a generated function.
+  virtual std::string implementation(uint32_t entry, size_t index) const = 0;
 
   // A remark about what does not work as intended on the device, for people; or
   // "".

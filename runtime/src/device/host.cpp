@@ -136,6 +136,14 @@ class HostExecutable : public Executable {
     return nullptr;
   }
   mpc_status_t trace(uint32_t entry, Observer& observer) override;
+  mpc_status_t set_profile(Profile* profile) override {
+    profile_ = profile;
+    return nullptr;
+  }
+  std::string implementation(uint32_t entry, size_t index) const override {
+    const kernels::Kernel* kernel = calls_[entry][index].kernel;
+    return kernel ? kernel->implementation() : "";
+  }
 
  private:
   using Instructions =
@@ -159,6 +167,14 @@ class HostExecutable : public Executable {
       call.function(call.operands, 0, call.items);
     return true;
   }
+  bool run_measured(const Call& call, size_t record) const {
+    const uint64_t begin = now_ns();
+    const bool ran = run_call(call);
+    profile_->add(record, begin, now_ns());
+    return ran;
+  }
+  mpc_status_t execute(const Submission& submission);
+  void copy_inputs(const Submission& submission) const;
   // `*changed` tells whether states have changed so far; the function updates
   // it.
   mpc_status_t run(uint32_t entry, bool* changed) const;
@@ -185,6 +201,7 @@ class HostExecutable : public Executable {
       operands_;                          // Operands of each entry, end to end.
   std::vector<std::vector<Call>> calls_;  // Calls of each entry.
   Values values_ = {};                    // Values of the last submission.
+  Profile* profile_ = nullptr;            // Null: nothing is measured.
   const std::string note_;
 };
 
@@ -297,15 +314,17 @@ void HostExecutable::read_values(const Submission& submission,
 }
 
 mpc_status_t HostExecutable::submit(const Submission& submission) {
+  if (!profile_) return execute(submission);
+  profile_->begin_call(now_ns());
+  mpc_status_t status = execute(submission);
+  profile_->end_call(now_ns());
+  return status;
+}
+
+mpc_status_t HostExecutable::execute(const Submission& submission) {
   MPC_RETURN_IF_ERROR(threads_.check());
   Work work(threads_);
-  for (size_t i = 0; i < submission.num_inputs; ++i) {
-    const schema::Buffer& buffer = *submission.inputs[i].buffer;
-    uint64_t size = bytes_of(buffer);
-    if (size > 0)
-      std::memcpy(memory(buffer.space()) + buffer.offset(),
-                  submission.inputs[i].data, size);
-  }
+  copy_inputs(submission);
   read_values(submission, 0);
   bool changed = false;
   for (size_t i = 0; i < submission.num_entries; ++i) {
@@ -315,12 +334,26 @@ mpc_status_t HostExecutable::submit(const Submission& submission) {
   return nullptr;
 }
 
+void HostExecutable::copy_inputs(const Submission& submission) const {
+  if (submission.num_inputs == 0) return;
+  const uint64_t begin = profile_ ? now_ns() : 0;
+  for (size_t i = 0; i < submission.num_inputs; ++i) {
+    const schema::Buffer& buffer = *submission.inputs[i].buffer;
+    uint64_t size = bytes_of(buffer);
+    if (size > 0)
+      std::memcpy(memory(buffer.space()) + buffer.offset(),
+                  submission.inputs[i].data, size);
+  }
+  if (profile_) profile_->add(profile_->inputs_record(), begin, now_ns());
+}
+
 mpc_status_t HostExecutable::run(uint32_t entry, bool* changed) const {
   const std::vector<Call>& calls = calls_[entry];
   const size_t num_readonly_instructions =
       variant_.entries()->Get(entry)->reads_only();
   for (size_t i = 0; i < calls.size(); ++i) {
-    if (!run_call(calls[i]))
+    if (profile_ ? !run_measured(calls[i], profile_->record_of(entry, i))
+                 : !run_call(calls[i]))
       return failed(entry, i, *changed || i >= num_readonly_instructions);
   }
   *changed |= calls.size() > num_readonly_instructions;

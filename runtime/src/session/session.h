@@ -95,6 +95,8 @@ struct mpc_session_s {
   const mpc_program_t* program = nullptr;
   const mpc::runtime::schema::Variant* variant = nullptr;  // The device's.
   mpc::runtime::Files* files = nullptr;
+  std::unique_ptr<mpc::runtime::Profile> profile;  // The last one, or null.
+  bool profiles = false;  // The executable measures into `profile`.
   std::unique_ptr<mpc::runtime::Device> device;
   std::unique_ptr<mpc::runtime::Executable>
       executable;  // Dies before `device`.
@@ -182,6 +184,10 @@ mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
 // Rounds the source of every working copy into the copy. `states` is a copy of
 // the state memory.
 void renew_working_copies(const mpc_program_t& program, uint8_t* states);
+
+// The timeline of the session's profile, which has stopped, as text that the
+// caller frees. See mpc_session_profile_trace.
+mpc_status_t write_trace(const mpc_session_t& session, char** out_text);
 
 // The number of updates since the start.
 mpc_status_t steps_done(const mpc_session_t& session, uint64_t* out_steps);

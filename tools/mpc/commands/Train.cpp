@@ -157,6 +157,7 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->check(Choice({"abort", "skip", "rollback"}));
   options->session.addTo(*train);
   addCheckpointOptions(train, *options);
+  options->profile.addTo(*train);
   train
       ->add_flag("--json", options->json,
                  "Print one JSON object per step and evaluation")

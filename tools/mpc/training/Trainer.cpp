@@ -68,6 +68,13 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
     session.writeScalar(program.stateOf(MPC_STATE_LOSS_SCALE),
                         *options.lossScale);
   lastStep = step + updatesLeft();
+  if (!options.profile.file.empty()) {
+    profiler.emplace(options.profile,
+                     std::vector<InputFile>{{"the package", options.package},
+                                            {"the data", options.data},
+                                            {"the data", options.evalData}});
+    profiler->plan(step, totalSteps());
+  }
   setTotalSteps();
   // Read it only once, because reading a state waits for the device.
   if (!isScheduled)
@@ -397,8 +404,16 @@ bool Trainer::mustSynchronize(bool epochEnds) const {
   uint64_t reached = step + updates;
   if (options.steps && reached >= *options.steps)
     return true;
+  if (profiler && profiler->isBoundary(reached))
+    return true;
   return !options.checkpointDir.empty() && options.checkpointEvery != 0 &&
          reached % options.checkpointEvery == 0;
+}
+
+/// Starts or stops the profile if that is due at this step.
+void Trainer::reachStep() {
+  if (profiler && queued.empty() && stepSamples.empty())
+    profiler->reach(session, program, step);
 }
 
 //===----------------------------------------------------------------------===//
@@ -408,7 +423,11 @@ bool Trainer::mustSynchronize(bool epochEnds) const {
 void Trainer::evaluateNow() {
   if (!evalData || (lastEvaluation && evaluatedStep == step))
     return;
+  if (profiler)
+    profiler->pause(session);
   lastEvaluation = evaluate(session, program, *evalData);
+  if (profiler)
+    profiler->resume(session);
   evaluatedStep = step;
   if (options.json)
     logEvaluation();
@@ -488,6 +507,7 @@ ExitCode Trainer::run() {
   bool epochEnds = false;
   while (!isDone()) {
     uint64_t epoch = sampler.position().epoch;
+    reachStep();
     queueBatch();
     epochEnds |= sampler.position().epoch != epoch;
     if (mustSynchronize(epochEnds))
@@ -511,16 +531,19 @@ ExitCode Trainer::run() {
     }
     progress.update(progressState());
   }
+  reachStep();
   noteBatchesLeftOut();
   saveCheckpoint();
   evaluateNow();
   ProgressState state = progressState();
   if (step > firstStep)
     progress.finish(state);
+  if (!options.json)
+    printSummary(state);
+  if (profiler)
+    profiler->finish(session, options.session, options.json);
   if (options.json)
     printDevice();
-  else
-    printSummary(state);
   return Ok;
 }
 
@@ -532,6 +555,8 @@ ExitCode Trainer::stop(const char *signal) {
                          "--checkpoint-dir this run cannot be resumed",
                          signal, static_cast<unsigned long long>(step)));
   saveCheckpoint();
+  if (profiler)
+    profiler->finish(session, options.session, options.json);
   std::fprintf(stderr,
                "mpc: stopped by %s after step %llu; wrote '%s'; run the same "
                "command with --resume to continue\n",

@@ -10,6 +10,7 @@
 #include "tools/mpc/training/Progress.h"
 #include "tools/mpc/training/Sampler.h"
 #include "tools/mpc/training/Signals.h"
+#include "tools/mpc/training/StepProfiler.h"
 
 #include <chrono>
 #include <deque>
@@ -46,6 +47,7 @@ struct TrainOptions {
   std::string onNanText;  ///< Value of the option, or empty.
   OnNan onNan = OnNan::Abort;
   SessionSettings session;
+  ProfileSettings profile;
 };
 
 /// Trains a session on a data set: batches, epochs, evaluations, checkpoints,
@@ -102,6 +104,7 @@ private:
   void waitForQueue();
   void recordResult(const mpc_step_info_t &info);
   bool mustSynchronize(bool epochEnds) const;
+  void reachStep();
   void checkLoss(const mpc_step_info_t &info) const;
   void handleStatus(mpc_status_t status, const mpc_step_info_t &info);
   NumericFault explain(const std::string &cause, const mpc_step_info_t &info);
@@ -136,6 +139,7 @@ private:
   Sampler sampler;
   Progress progress;
   StopOnSignal signals;
+  std::optional<StepProfiler> profiler;
 
   std::deque<Queued> queued;
   uint64_t calls = 0;                ///< Calls of mpc_session_step.

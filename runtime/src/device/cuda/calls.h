@@ -66,6 +66,12 @@ class CudaCalls {
 
   size_t count(uint32_t entry) const { return entries_[entry].calls.size(); }
 
+  // See Executable::implementation.
+  std::string implementation(uint32_t entry, size_t index) const {
+    const kernels::CudaKernel* kernel = entries_[entry].calls[index].kernel;
+    return kernel ? kernel->implementation() : "";
+  }
+
   // Queues one call, or all calls of an entry point, on `stream`, which may be
   // capturing. MPC_DEVICE_LOST if that fails.
   mpc_status_t enqueue(uint32_t entry, size_t index,

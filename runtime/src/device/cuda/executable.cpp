@@ -120,6 +120,7 @@ mpc_status_t CudaExecutable::queue(const Submission& submission, Slot& slot) {
   slot.sources.assign(submission.inputs,
                       submission.inputs + submission.num_inputs);
   std::fill(std::begin(slot.places), std::end(slot.places), nullptr);
+  if (profile_) return queue_measured(submission, slot);
   MPC_RETURN_IF_ERROR(queue_inputs(submission, slot));
   MPC_RETURN_IF_ERROR(queue_values(submission, 0, slot));
   for (size_t i = 0; i < submission.num_entries; ++i) {
@@ -128,6 +129,59 @@ mpc_status_t CudaExecutable::queue(const Submission& submission, Slot& slot) {
   }
   return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuEventRecord, slot.done.get(),
                   stream_);
+}
+
+// The same with events around the inputs and each call.
+mpc_status_t CudaExecutable::queue_measured(const Submission& submission,
+                                            Slot& slot) {
+  CudaMarks& marks = slot.marks;
+  MPC_RETURN_IF_ERROR(marks.begin_call(gpu_, stream_));
+  if (submission.num_inputs > 0) {
+    MPC_RETURN_IF_ERROR(marks.begin_piece(gpu_, stream_));
+    MPC_RETURN_IF_ERROR(queue_inputs(submission, slot));
+    MPC_RETURN_IF_ERROR(
+        marks.end_piece(gpu_, profile_->inputs_record(), stream_));
+  }
+  MPC_RETURN_IF_ERROR(queue_values(submission, 0, slot));
+  for (size_t i = 0; i < submission.num_entries; ++i) {
+    MPC_RETURN_IF_ERROR(queue_calls_measured(submission.entries[i], marks));
+    MPC_RETURN_IF_ERROR(queue_values(submission, i + 1, slot));
+  }
+  MPC_RETURN_IF_ERROR(marks.end_call(gpu_, stream_));
+  return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuEventRecord, slot.done.get(),
+                  stream_);
+}
+
+mpc_status_t CudaExecutable::queue_calls_measured(uint32_t entry,
+                                                  CudaMarks& marks) {
+  for (size_t i = 0; i < calls_.count(entry); ++i) {
+    MPC_RETURN_IF_ERROR(marks.begin_piece(gpu_, stream_));
+    MPC_RETURN_IF_ERROR(calls_.enqueue(entry, i, stream_));
+    MPC_RETURN_IF_ERROR(
+        marks.end_piece(gpu_, profile_->record_of(entry, i), stream_));
+  }
+  return nullptr;
+}
+
+mpc_status_t CudaExecutable::set_profile(Profile* profile) {
+  ContextScope scope(gpu_);
+  MPC_RETURN_IF_ERROR(scope.take_status());
+  profile_ = nullptr;
+  for (Slot& slot : slots_) slot.marks.reset();
+  if (!profile) return nullptr;
+  // A submission runs an entry point at most once, and copies inputs.
+  size_t most_pieces = 1;
+  for (uint32_t entry = 0; entry < variant_.entries()->size(); ++entry)
+    most_pieces += calls_.count(entry);
+  for (Slot& slot : slots_)
+    MPC_RETURN_IF_ERROR(slot.marks.prepare(gpu_, most_pieces));
+  MPC_RETURN_IF_ERROR(create_timing_event(gpu_, &profile_origin_));
+  MPC_RETURN_IF_ERROR(MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuEventRecord,
+                               profile_origin_.get(), stream_));
+  // The stream is idle, so the event happens now.
+  profile_origin_ns_ = now_ns();
+  profile_ = profile;
+  return nullptr;
 }
 
 mpc_status_t CudaExecutable::copy_from_device(const Input& input,
@@ -265,7 +319,9 @@ mpc_status_t CudaExecutable::wait(Values* out_values) {
       MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuEventSynchronize, slot.done.get())));
   for (size_t i = 0; i < slot.num_values; ++i)
     std::memcpy(&out_values->bits[i], slot.places[i], slot.sizes[i]);
-  return nullptr;
+  if (!profile_) return nullptr;
+  return with_weights_lost(slot.marks.collect(gpu_, profile_origin_.get(),
+                                              profile_origin_ns_, profile_));
 }
 
 // Inputs that came from the host are still in pinned memory. Inputs in device

@@ -1,7 +1,8 @@
 // Runs entry points on a CUDA device: copies inputs through pinned memory,
 // launches one graph per entry point, and reads values back after it. In steps
 // the host waits only for the event of a submission, never for the whole
-// stream.
+// stream. While a session profiles, calls are launched one by one between
+// events.
 
 #ifndef MPC_RUNTIME_SRC_DEVICE_CUDA_EXECUTABLE_H_
 #define MPC_RUNTIME_SRC_DEVICE_CUDA_EXECUTABLE_H_
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "runtime/src/device/cuda/calls.h"
+#include "runtime/src/device/cuda/marks.h"
 #include "runtime/src/device/device.h"
 
 namespace mpc::runtime {
@@ -36,6 +38,10 @@ class CudaExecutable : public Executable {
   size_t depth() const override { return kSlots - 1; }
   mpc_status_t restore_inputs(size_t later, bool* out_restored) override;
   mpc_status_t trace(uint32_t entry, Observer& observer) override;
+  mpc_status_t set_profile(Profile* profile) override;
+  std::string implementation(uint32_t entry, size_t index) const override {
+    return calls_.implementation(entry, index);
+  }
   const std::string& note() const override { return note_; }
   const std::vector<Kernel>& kernels() const override {
     return calls_.kernels();
@@ -53,6 +59,7 @@ class CudaExecutable : public Executable {
     CudaEvent landed;
     PinnedMemory windows;
     CudaEvent done;
+    CudaMarks marks;  // Used while the session profiles.
     // Where each value arrives in the windows.
     const uint8_t* places[kMaxValues] = {};
     uint32_t sizes[kMaxValues] = {};
@@ -61,6 +68,8 @@ class CudaExecutable : public Executable {
   static constexpr size_t kSlots = 2;
 
   mpc_status_t queue(const Submission& submission, Slot& slot);
+  mpc_status_t queue_measured(const Submission& submission, Slot& slot);
+  mpc_status_t queue_calls_measured(uint32_t entry, CudaMarks& marks);
   mpc_status_t queue_inputs(const Submission& submission, const Slot& slot);
   mpc_status_t queue_values(const Submission& submission, size_t entries_done,
                             Slot& slot);
@@ -91,6 +100,9 @@ class CudaExecutable : public Executable {
   std::vector<Graph> graphs_;
   bool lacks_graphs_ = false;
   std::string note_;
+  Profile* profile_ = nullptr;  // Null: nothing is measured.
+  CudaEvent profile_origin_;    // At the time profile_origin_ns_.
+  uint64_t profile_origin_ns_ = 0;
 };
 
 }  // namespace mpc::runtime

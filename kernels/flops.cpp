@@ -1,0 +1,103 @@
+#include "kernels/flops.h"
+
+#include <string>
+
+#include "kernels/shapes.h"
+
+namespace mpc::kernels {
+namespace {
+
+double count_matmul(const MatmulShape& shape) {
+  double flops = 2.0 * static_cast<double>(shape.m) *
+                 static_cast<double>(shape.n) * static_cast<double>(shape.k);
+  for (const BatchDim& dim : shape.batch)
+    flops *= static_cast<double>(dim.extent);
+  return flops;
+}
+
+double area(const std::array<int64_t, 2>& extents) {
+  return static_cast<double>(extents[0]) * static_cast<double>(extents[1]);
+}
+
+// One multiply-add for each element of the result, input channel of its group
+// and kernel position. The gradients have as many.
+double count_conv(const ConvShape& shape) {
+  return 2.0 * static_cast<double>(shape.batch) *
+         static_cast<double>(shape.output_channels) * area(shape.output) *
+         static_cast<double>(shape.input_channels / shape.group) *
+         area(shape.window.kernel);
+}
+
+// One operation for each element of each window; the gradient of a maximum
+// passes on one element.
+double count_pool(const PoolShape& shape, bool selects) {
+  return static_cast<double>(shape.batch) *
+         static_cast<double>(shape.channels) * area(shape.output) *
+         (selects ? 1.0 : area(shape.window.kernel));
+}
+
+// The products with queries, keys and values, and the softmax.
+double count_attention(const AttentionShape& shape, bool is_gradient) {
+  double pairs = 0;
+  for (int64_t query = 0; query < shape.queries; ++query)
+    pairs += static_cast<double>(shape.visible(query));
+  pairs *= static_cast<double>(shape.batch) * static_cast<double>(shape.heads);
+  const auto depth = static_cast<double>(shape.depth);
+  const auto width = static_cast<double>(shape.value_depth);
+  return pairs *
+         (is_gradient ? 6 * depth + 4 * width + 16 : 2 * (depth + width) + 14);
+}
+
+// 0 if `parse` rejects the description.
+template <typename Shape, typename Count>
+double parse_and_count(const KernelDesc& desc,
+                       bool (*parse)(const KernelDesc&, Shape*, std::string*),
+                       const Count& count) {
+  Shape shape;
+  std::string error;
+  return parse(desc, &shape, &error) ? count(shape) : 0;
+}
+
+double count(const KernelDesc& desc) {
+  switch (desc.id) {
+    case KernelId::matmul:
+    case KernelId::scaled_matmul:
+      return parse_and_count(desc, parse_matmul, count_matmul);
+    case KernelId::conv:
+    case KernelId::conv_bias:
+    case KernelId::conv_grad_input:
+    case KernelId::conv_grad_weight:
+      return parse_and_count(desc, parse_conv, count_conv);
+    case KernelId::max_pool:
+    case KernelId::max_pool_grad:
+    case KernelId::average_pool:
+    case KernelId::average_pool_grad:
+      return parse_and_count(desc, parse_pool, [&](const PoolShape& shape) {
+        return count_pool(shape, desc.id == KernelId::max_pool_grad);
+      });
+    case KernelId::attention:
+    case KernelId::attention_grad:
+      return parse_and_count(
+          desc, parse_attention, [&](const AttentionShape& shape) {
+            return count_attention(shape, desc.id == KernelId::attention_grad);
+          });
+    case KernelId::copy:
+    case KernelId::zero:
+    case KernelId::embedding:
+    case KernelId::embedding_grad:
+    case KernelId::observe:
+    case KernelId::rounding:
+      return 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+uint64_t count_flops(const KernelDesc& desc) {
+  std::string error;
+  return check_description(desc, &error) ? static_cast<uint64_t>(count(desc))
+                                         : 0;
+}
+
+}  // namespace mpc::kernels

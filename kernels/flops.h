@@ -1,0 +1,20 @@
+// The arithmetic of catalog kernels.
+
+#ifndef MPC_KERNELS_FLOPS_H_
+#define MPC_KERNELS_FLOPS_H_
+
+#include <cstdint>
+
+#include "kernels/kernel.h"
+
+namespace mpc::kernels {
+
+// The floating-point operations of a call, where a multiply-add counts as two:
+// those that its definition requires, as the compiler's report counts them,
+// whatever the implementation does. 0 for kernels that only move or inspect
+// elements, and for descriptions that are not valid.
+uint64_t count_flops(const KernelDesc& desc);
+
+}  // namespace mpc::kernels
+
+#endif  // MPC_KERNELS_FLOPS_H_
