@@ -21,6 +21,11 @@
 namespace mpc::kernels::cpu {
 namespace {
 
+int64_t divide_up(int64_t value, int64_t by) { return (value + by - 1) / by; }
+int64_t round_up(int64_t value, int64_t to) {
+  return divide_up(value, to) * to;
+}
+
 // A tile of the result: the product of rows of the left operand, at `lhs_row`
 // from each other, and vectors of the right one. Steps along k are at
 // `lhs_step` (1 if rows are not adjacent) and `rhs_step`.
@@ -44,6 +49,9 @@ struct Panel {
   int64_t lanes, readable;  // If lanes are contiguous, so many may be read.
   int64_t k;
   int64_t step;
+  // Further panels, with as many lanes: they follow in memory, and at
+  // `to_stride` floats in the packed operand.
+  int64_t count = 1, to_stride = 0;
 };
 using PackFunction = void (*)(const Panel&, float* to);
 
@@ -102,11 +110,6 @@ constexpr int64_t kMaxSwappedVectors = 1;
 // Tasks for each thread, so that one that is interrupted delays the others
 // less.
 constexpr int64_t kTasksPerThread = 3;
-
-int64_t divide_up(int64_t value, int64_t by) { return (value + by - 1) / by; }
-int64_t round_up(int64_t value, int64_t to) {
-  return divide_up(value, to) * to;
-}
 
 // Half of the L2 cache, in floats.
 int64_t cached_floats() {
@@ -227,10 +230,17 @@ class Gemm::Run {
       }
     }
     if (!packs_rhs()) return;
-    const Range mine =
-        share(divide_up(columns_, g_.tile_columns_), part, parts);
-    for (int64_t panel = mine.begin; panel < mine.end; ++panel)
-      pack_columns(panel * g_.tile_columns_);
+    const int64_t whole = columns_ / g_.tile_columns_;
+    const Range mine = share(whole, part, parts);
+    if (mine.begin != mine.end) {
+      Panel panel = panel_at(mine.begin * g_.tile_columns_);
+      panel.count = mine.end - mine.begin;
+      panel.to_stride = g_.tile_columns_ * depth_;
+      pack_function(s_.rhs.dtype)(
+          panel, packed_rhs_ + mine.begin * g_.tile_columns_ * depth_);
+    }
+    if (part == parts - 1 && columns_ % g_.tile_columns_ != 0)
+      pack_columns(whole * g_.tile_columns_);
   }
   // The tasks of a step, whose operands must have been packed.
   int64_t tasks() const {
@@ -294,22 +304,29 @@ class Gemm::Run {
     return {begin, begin + height_ + (tile < higher_ ? 1 : 0)};
   }
 
+  // Packs tiles `begin` to `end` of the rows of the block.
   void pack_rows(int64_t begin, int64_t end) {
-    for (int64_t tile = begin; tile < end; ++tile) {
-      const Range rows = tile_rows(tile);
-      const int64_t height = rows.end - rows.begin, first = row_ + rows.begin;
-      const Panel panel = {
-          address(lhs_, s_.lhs.dtype,
-                  first * s_.lhs.row_stride + step_ * s_.lhs.column_stride),
-          s_.lhs.row_stride,
-          s_.lhs.column_stride,
-          height,
-          s_.m - first,
-          depth_,
-          height};
-      pack_function(s_.lhs.dtype)(panel,
-                                  lhs_block_ + tile * g_.lhs_tile_floats());
-    }
+    const int64_t middle = std::clamp(higher_, begin, end);
+    pack_equal_rows(begin, middle);
+    pack_equal_rows(middle, end);
+  }
+  void pack_equal_rows(int64_t begin, int64_t end) {
+    if (begin == end) return;
+    const Range rows = tile_rows(begin);
+    const int64_t height = rows.end - rows.begin, first = row_ + rows.begin;
+    const Panel panel = {
+        address(lhs_, s_.lhs.dtype,
+                first * s_.lhs.row_stride + step_ * s_.lhs.column_stride),
+        s_.lhs.row_stride,
+        s_.lhs.column_stride,
+        height,
+        s_.m - first,
+        depth_,
+        height,
+        end - begin,
+        g_.lhs_tile_floats()};
+    pack_function(s_.lhs.dtype)(panel,
+                                lhs_block_ + begin * g_.lhs_tile_floats());
   }
 
   // The columns of the right operand from `first` on, in this block.

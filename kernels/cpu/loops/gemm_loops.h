@@ -43,11 +43,6 @@ void multiply_tile(const Tile& t) {
   const int64_t row = kAdjacent ? 1 : t.lhs_row;
   const int64_t step = kAdjacent ? t.lhs_step : 1;
   const float *lhs = t.lhs, *rhs = t.rhs;
-#pragma GCC unroll 16
-  for (int r = 0; r < kRows; ++r)
-#pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v)
-      __builtin_prefetch(t.result + r * t.result_row + v * kWidth, 1);
   for (int64_t p = 0; p < t.k; ++p) {
     F32 right[kVectors];
 #pragma GCC unroll 4
@@ -164,18 +159,28 @@ void pack_along_depth(const T* from, int64_t stride, int64_t k, float* to,
       to[p * step + i] = float(from[i * stride + p]);
 }
 
-constexpr int64_t kPrefetchedSteps = 24;
+// Panels that are packed together, so that rows of memory are read in long
+// pieces; and how many rows before they are needed they are prefetched, because
+// the hardware does not prefetch from so many pages.
+constexpr int64_t kMaxPanelsTogether = 8, kPrefetchedSteps = 16;
 
-// Copies kWidth lanes that are contiguous.
+// Copies lanes that are contiguous, and so are the panels.
 template <typename T>
-void pack_along_lanes(const T* from, int64_t stride, int64_t k, float* to,
-                      int64_t step) {
-  for (int64_t p = 0; p < k; ++p) {
-    // The hardware does not prefetch from so many pages.
-    __builtin_prefetch(from + (p + kPrefetchedSteps) * stride);
-    F32 values;
-    Lanes::load(from + p * stride, &values);
-    std::memcpy(to + p * step, &values, sizeof values);
+void pack_along_lanes(const Panel& panel, const T* from, int64_t count,
+                      float* to) {
+  const int64_t lanes =
+      (count - 1) * panel.lanes + round_up(panel.lanes, kWidth);
+  for (int64_t p = 0; p < panel.k; ++p) {
+    const T* row = from + p * panel.step_stride;
+    for (int64_t lane = 0; lane < lanes; lane += 64 / int64_t{sizeof(T)})
+      __builtin_prefetch(row + kPrefetchedSteps * panel.step_stride + lane);
+    for (int64_t i = 0; i < count; ++i)
+      for (int64_t lane = 0; lane < panel.lanes; lane += kWidth) {
+        F32 values;
+        Lanes::load(row + i * panel.lanes + lane, &values);
+        std::memcpy(to + i * panel.to_stride + p * panel.step + lane, &values,
+                    sizeof values);
+      }
   }
 }
 
@@ -189,25 +194,41 @@ void pack_any(const T* from, int64_t lane_stride, int64_t step_stride,
           i < lanes ? float(from[i * lane_stride + p * step_stride]) : 0;
 }
 
-// Packs a panel: its lanes, by steps along k. Writes whole vectors, in
-// ascending order.
+// Packs one panel. Writes whole vectors, in ascending order.
 template <typename T>
-void pack_panel(const Panel& panel, float* to) {
-  const T* from = static_cast<const T*>(panel.from);
+void pack_panel(const Panel& panel, const T* from, int64_t readable,
+                float* to) {
   for (int64_t lane = 0; lane < panel.lanes; lane += kWidth) {
-    // Lanes beyond the panel are read, but not used.
-    const bool is_readable = panel.readable - lane >= kWidth;
     const T* first = from + lane * panel.lane_stride;
-    if (is_readable && panel.lane_stride == 1)
-      pack_along_lanes(first, panel.step_stride, panel.k, to + lane,
-                       panel.step);
-    else if (is_readable && panel.step_stride == 1)
+    // Lanes beyond the panel are read, but not used.
+    if (readable - lane >= kWidth && panel.step_stride == 1)
       pack_along_depth(first, panel.lane_stride, panel.k, to + lane,
                        panel.step);
     else
       pack_any(first, panel.lane_stride, panel.step_stride,
                std::min(kWidth, panel.lanes - lane), panel.k, to + lane,
                panel.step);
+  }
+}
+
+template <typename T>
+void pack_panels(const Panel& panel, float* to) {
+  const T* from = static_cast<const T*>(panel.from);
+  int64_t done = 0, readable = panel.readable;
+  while (done < panel.count) {
+    int64_t count = 1;
+    if (panel.lane_stride == 1 && readable >= round_up(panel.lanes, kWidth)) {
+      const int64_t most =
+          (readable - round_up(panel.lanes, kWidth)) / panel.lanes + 1;
+      count = std::min({most, panel.count - done, kMaxPanelsTogether});
+      pack_along_lanes(panel, from, count, to);
+    } else {
+      pack_panel(panel, from, readable, to);
+    }
+    done += count;
+    readable -= count * panel.lanes;
+    from += count * panel.lanes * panel.lane_stride;
+    to += count * panel.to_stride;
   }
 }
 
@@ -220,5 +241,5 @@ inline GemmLoops loops() {
           kSkinny,
           tiles_of<true>(rows),
           tiles_of<false>(rows),
-          {pack_panel<float>, pack_panel<Bf16>, pack_panel<F16>}};
+          {pack_panels<float>, pack_panels<Bf16>, pack_panels<F16>}};
 }
