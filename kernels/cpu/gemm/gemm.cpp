@@ -105,6 +105,7 @@ constexpr int64_t kMaxSummed = 512;
 // Reading in place pays up to so many uses of an element if the cache can hold
 // the lines, and always for few uses.
 constexpr int64_t kMaxUsesInPlace = 512, kMaxLinesPerSet = 16, kFewUses = 12;
+constexpr int64_t kMaxRowOfPieces = 512, kMaxUsesOfPieces = 256;
 // Vectors of rows up to which the transposed product is computed.
 constexpr int64_t kMaxSwappedVectors = 1;
 // Tasks for each thread, so that one that is interrupted delays the others
@@ -478,11 +479,14 @@ void Gemm::choose_tiles() {
   }
   depth_ = round_up(divide_up(shape_.k, divide_up(shape_.k, kMaxDepth)), 16);
 
-  // Low tiles read few rows at a time, which may be anywhere in memory.
+  // Low tiles read few rows at a time, which may be anywhere in memory, or
+  // short pieces of a small matrix.
   const bool in_rows = lhs.dtype == MPC_DTYPE_F32 && lhs.column_stride == 1;
-  packs_lhs_ = !in_rows &&
-               !(lhs.row_stride == 1 &&
-                 reads_rows_in_place(lhs, lhs.column_stride, depth_, shape_.n));
+  const bool in_pieces =
+      lhs.row_stride == 1 && lhs.column_stride <= kMaxRowOfPieces &&
+      shape_.n <= kMaxUsesOfPieces &&
+      reads_rows_in_place(lhs, lhs.column_stride, depth_, shape_.n);
+  packs_lhs_ = !in_rows && !in_pieces;
   packs_rhs_ = rhs.column_stride != 1 ||
                !reads_rows_in_place(rhs, rhs.row_stride, depth_, shape_.m);
   const TileSize size =
