@@ -65,6 +65,11 @@ inline const std::vector<MatmulCase> kLargeMatmuls = {
     {{150, 530}, {530, 70}, {150, 70}},
     {{301, 9, 10}, {301, 10, 11}, {301, 9, 11}},
     {{1, 9, 70}, {301, 70, 11}, {301, 9, 11}},
+    // Few rows; sums, rows and columns in several blocks; strides of 4 KB.
+    {{5, 1100}, {1100, 90}, {5, 90}},
+    {{1030, 64}, {64, 70}, {1030, 70}},
+    {{70, 1040}, {1040, 600}, {70, 600}},
+    {{40, 100}, {100, 1024}, {40, 1024}},
 };
 
 // batch, inputs, outputs, image, kernel, strides, dilations, pads, group

@@ -1,5 +1,5 @@
 // Bit-identical results: always from run to run, and for any number of threads
-// if the context requests it.
+// if the context requests it. Products in f32 are so in any case.
 
 #include <gtest/gtest.h>
 
@@ -63,6 +63,19 @@ TEST(Determinism, AnyNumberOfThreadsGivesTheSameBits) {
     for (int threads : {2, 3, 4, 7}) {
       SCOPED_TRACE(describe(desc, {threads, true}));
       EXPECT_TRUE(run_once(desc, {threads, true}).back() == one.back());
+    }
+  }
+}
+
+TEST(Determinism, ProductsInF32NeedNoDeterministicMode) {
+  for (const KernelDesc& desc : calls()) {
+    if (desc.id != KernelId::matmul || desc.operands[0].dtype == MPC_DTYPE_BF16)
+      continue;
+    const std::vector<Buffer> one = run_once(desc, {1, false});
+    for (const Context context :
+         {Context{2, false}, Context{7, false}, Context{3, true}}) {
+      SCOPED_TRACE(describe(desc, context));
+      EXPECT_TRUE(run_once(desc, context).back() == one.back());
     }
   }
 }
