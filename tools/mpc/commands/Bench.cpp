@@ -320,6 +320,7 @@ Action mpc::tool::addBench(CLI::App &app) {
       ->option_text("N")
       ->check(Whole(0))
       ->group("Profile");
+  options->session.addCodeDirTo(*bench);
   bench->add_flag("--json", options->json, "Print one JSON object")
       ->group("Output");
   return [options] { return runBench(*options); };
