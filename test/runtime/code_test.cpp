@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 
 #include "test/runtime/package.h"
@@ -73,6 +74,54 @@ TEST(Code, IsSeparateForEachSession) {
     (void)step(b, 1.0f);
     EXPECT_EQ(read_state(a, "w"), read_state(b, "w"));
   }
+}
+
+SessionPtr create_with_folder(const ProgramPtr& program,
+                              const std::string& folder) {
+  mpc_session_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.threads = 1;
+  options.code_folder = folder.c_str();
+  mpc_session_t* session = nullptr;
+  EXPECT_OK(mpc_session_create(program.get(), &options, &session));
+  return SessionPtr(session);
+}
+
+// Several sessions use one file, and train like others.
+TEST(Code, StaysInAFolder) {
+  Folder folder;
+  ProgramPtr program = load(make_package());
+  SessionPtr plain = create(program);
+  SessionPtr first = create_with_folder(program, folder.path());
+  SessionPtr second = create_with_folder(program, folder.path());
+  EXPECT_EQ(code_files().size(), 1u) << "that of the plain session";
+  ASSERT_EQ(names_in(folder.path()).size(), 1u);
+  const std::string name = names_in(folder.path())[0];
+  EXPECT_EQ(name.rfind("mpc-code-", 0), 0u) << name;
+  std::ifstream maps("/proc/self/maps");
+  const std::string all((std::istreambuf_iterator<char>(maps)),
+                        std::istreambuf_iterator<char>());
+  EXPECT_NE(all.find(folder / name), std::string::npos);
+  EXPECT_EQ(step(first, 1).grad_norm, step(plain, 1).grad_norm);
+  EXPECT_EQ(step(second, 2).loss, step(plain, 2).loss);
+  first.reset();
+  EXPECT_EQ(step(second, 3).loss, 3.0f);
+}
+
+TEST(Code, NamesAFolderThatCannotBeWritten) {
+  Folder folder;
+  ProgramPtr program = load(make_package());
+  mpc_session_options_t options = {};
+  options.struct_size = sizeof(options);
+  const std::string missing = folder / "missing";
+  options.code_folder = missing.c_str();
+  mpc_session_t* session = nullptr;
+  const Outcome outcome =
+      take(mpc_session_create(program.get(), &options, &session));
+  EXPECT_EQ(outcome.code, MPC_IO);
+  EXPECT_EQ(outcome.message.rfind("cannot write '" + missing + "/mpc-code-", 0),
+            0u)
+      << outcome.message;
 }
 
 }  // namespace

@@ -39,6 +39,12 @@ typedef struct mpc_session_options_s {
                  // the session creates a stream.
   uint8_t allow_non_finite;  // Allow saving checkpoints with weights that are
                              // not finite.
+  const char* code_folder;  // CPU: load the program's compiled code from a file
+                            // that is written to this folder and stays there,
+                            // so that tools such as perf can name its
+                            // functions. Whoever can write to the folder can
+                            // run code in this process. NULL: the code is in
+                            // memory only.
 } mpc_session_options_t;
 
 // What one step did. Set `struct_size` to sizeof(mpc_step_info_t); fields that
@@ -75,8 +81,8 @@ typedef struct mpc_step_info_s {
 // more kinds of device.
 //
 // Returns MPC_INVALID_ARGUMENT, MPC_OUT_OF_MEMORY, MPC_UNAVAILABLE (no such
-// device, or no code for it) or MPC_INCOMPATIBLE (a kernel cannot run on this
-// machine).
+// device, or no code for it), MPC_INCOMPATIBLE (a kernel cannot run on this
+// machine) or MPC_IO (a file cannot be written to `code_folder`).
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_create(
     const mpc_program_t* program, const mpc_session_options_t* options,
     mpc_session_t** out_session);

@@ -21,6 +21,7 @@ struct DeviceOptions {
   uint32_t threads = 0;  // 0: the device's choice.
   bool deterministic = false;
   void* stream = nullptr;  // CUDA: the caller's CUstream; null: make a new one.
+  std::string code_folder;  // Host: where to keep the code; "": only in memory.
   mpc_allocator_t allocator;
 };
 

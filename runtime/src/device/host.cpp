@@ -113,14 +113,16 @@ class HostExecutable : public Executable {
  public:
   HostExecutable(const Host& host, const mpc_program_t& program,
                  const schema::Variant& variant, uint8_t* states,
-                 uint8_t* arena, const Threads& threads, bool deterministic)
+                 uint8_t* arena, const Threads& threads, bool deterministic,
+                 const std::string& code_folder)
       : host_(host),
         program_(program),
         variant_(variant),
         states_(states),
         arena_(arena),
         threads_(threads),
-        context_{threads.count(), deterministic} {}
+        context_{threads.count(), deterministic},
+        code_folder_(code_folder) {}
 
   mpc_status_t prepare(const mpc_allocator_t& allocator);
   mpc_status_t submit(const Submission& submission) override;
@@ -191,6 +193,7 @@ class HostExecutable : public Executable {
   uint8_t* const arena_;
   const Threads& threads_;
   const kernels::Context context_;
+  const std::string& code_folder_;  // See DeviceOptions.
   Code code_;
   std::vector<GeneratedFunction> functions_;
   // The key is that of key_of: equal calls share a kernel.
@@ -217,7 +220,8 @@ mpc_status_t HostExecutable::find_functions() {
   if (!functions || functions->size() == 0) return nullptr;
   MPC_RETURN_IF_ERROR(
       code_.load(find_segment(*program_.root, program_.file.data(),
-                              schema::SegmentKind::Code, host_.name)));
+                              schema::SegmentKind::Code, host_.name),
+                 code_folder_));
   for (const schema::Function* function : *functions) {
     GeneratedFunction address = code_.find(function->symbol()->c_str());
     if (!address)
@@ -421,7 +425,7 @@ class HostDevice : public Device {
     Work work(threads_);
     auto executable = std::make_unique<HostExecutable>(
         host_, program_, variant_, states_.data(), arena_.data(), threads_,
-        options_.deterministic);
+        options_.deterministic, options_.code_folder);
     MPC_RETURN_IF_ERROR(executable->prepare(options_.allocator));
     *out_executable = std::move(executable);
     return nullptr;

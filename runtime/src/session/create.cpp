@@ -91,6 +91,7 @@ mpc_status_t create_session(const mpc_program_t* program,
   device_options.deterministic = options.deterministic != 0;
 
   device_options.stream = options.stream;
+  if (options.code_folder) device_options.code_folder = options.code_folder;
 
   auto session = std::make_unique<mpc_session_s>();
   session->program = program;

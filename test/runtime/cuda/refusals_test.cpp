@@ -34,6 +34,22 @@ TEST(CudaFaults, ReportsWhatIsMissing) {
             "there");
 }
 
+TEST(CudaFaults, KeepsNoCodeInAFolder) {
+  FakeDriver fake;
+  ProgramPtr program = load(make_package(cuda_package()));
+  mpc_session_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.device = "cuda";
+  options.code_folder = "/tmp";
+  mpc_session_t* session = nullptr;
+  const Outcome outcome =
+      take(mpc_session_create(program.get(), &options, &session));
+  EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
+  EXPECT_EQ(outcome.message,
+            "a folder for compiled code was given, but the session runs on a "
+            "GPU; use the device 'cpu'");
+}
+
 TEST(CudaFaults, ChoosesTheDevice) {
   FakeDriverOptions fake_options;
   fake_options.devices = 2;

@@ -253,6 +253,16 @@ void SessionSettings::addTo(CLI::App &command) {
       "Bit-identical results for any number of threads and in every GPU run");
 }
 
+void SessionSettings::addCodeDirTo(CLI::App &command) {
+  command
+      .add_option("--code-dir", codeDir,
+                  "Keep the compiled code as a file in DIR, so that perf can "
+                  "name its functions (CPU)")
+      ->option_text("DIR")
+      ->group("Profile")
+      ->check(NotEmpty());
+}
+
 /// "cpu: no CUDA driver found" for "cpu (no CUDA driver found)".
 static std::string withoutParentheses(const std::string &device) {
   const std::string host = std::string(kernels::kDevices[0].name) + " (";
@@ -271,6 +281,8 @@ Session::Session(const Program &program, const SessionSettings &settings)
   options.threads = settings.threads;
   options.deterministic = settings.deterministic;
   options.seed = settings.seed;
+  if (!settings.codeDir.empty())
+    options.code_folder = settings.codeDir.c_str();
   mpc_session_t *session = nullptr;
   checkAsked(mpc_session_create(program.get(), &options, &session),
              program.path);

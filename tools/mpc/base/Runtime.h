@@ -118,9 +118,12 @@ struct SessionSettings {
   uint32_t threads = 0;
   bool deterministic = false;
   uint64_t seed = 0;
+  std::string codeDir; ///< See mpc_session_options_t; "": none.
 
   /// Adds them to a subcommand.
   void addTo(CLI::App &command);
+  /// Adds `--code-dir` to a subcommand that measures times.
+  void addCodeDirTo(CLI::App &command);
 };
 
 class Session {

@@ -1,17 +1,19 @@
 //===- Bench.cpp - mpc bench ----------------------------------------------===//
 //
-// Measures training steps of a package on random inputs. Plain steps and
-// profiled ones take turns, so that a change of the machine's speed affects
-// both, and the cost of profiling is known.
+// Measures training steps of a package on random inputs. Plain steps, profiled
+// ones and those of PyTorch take turns, so that a change of the machine's speed
+// affects all of them, and the cost of profiling is known.
 //
 //===----------------------------------------------------------------------===//
 
 #include "tools/mpc/Command.h"
+#include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/options/Checks.h"
 #include "tools/mpc/timing/Machine.h"
 #include "tools/mpc/timing/ProfileFile.h"
+#include "tools/mpc/timing/PythonSteps.h"
 #include "tools/mpc/timing/StepTimes.h"
 #include "tools/mpc/timing/TimeProfile.h"
 
@@ -25,6 +27,7 @@
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <vector>
 
 using namespace mpc::tool;
 using Json = nlohmann::ordered_json;
@@ -37,12 +40,21 @@ struct BenchCommand {
   uint64_t warmUp = 5, rows = 10;
   bool json = false;
   SessionSettings session;
+  PythonSettings python;
+};
+
+/// The steps of PyTorch in one mode.
+struct Rival {
+  std::string mode;
+  std::unique_ptr<PythonSteps> steps;
+  StepTimes times;
 };
 
 /// Everything that a run measures.
 struct Results {
   uint64_t samples = 0; ///< In a step.
   StepTimes plain, profiled;
+  std::vector<Rival> rivals;
   TimeProfile profile;
   std::optional<Ceilings> before, after;
   mpc_memory_info_t memory = {};
@@ -118,6 +130,37 @@ static void profileSteps(Session &session, StepRunner &runner, uint64_t count,
   check(mpc_session_profile_stop(session.get()));
 }
 
+/// Starts the processes of --against. `settings` must outlive them.
+static std::vector<Rival> startRivals(const PythonSettings &settings) {
+  std::vector<Rival> rivals;
+  if (settings.script.empty())
+    return rivals;
+  for (const char *mode : {"eager", "compile"})
+    rivals.push_back({mode, std::make_unique<PythonSteps>(settings, mode), {}});
+  return rivals;
+}
+
+/// Throws a Failure if steps of this package have no counterpart in PyTorch.
+static PythonSettings checkAgainst(const BenchCommand &options,
+                                   const Program &program,
+                                   const Session &session) {
+  PythonSettings settings = options.python;
+  if (settings.script.empty())
+    return settings;
+  settings.precision = program.option("precision");
+  settings.threads = numThreads(options.session);
+  if (std::ifstream(settings.script).fail())
+    throw Failure(InputOutput, describeUnreadable(settings.script));
+  if (!runsOnCpu(session))
+    throw Failure(Usage, "--against compares steps on the CPU; use "
+                         "--device=cpu");
+  if (settings.precision != "fp32" && settings.precision != "bf16")
+    throw Failure(Usage, "--against compares packages in fp32 or bf16; this "
+                         "one is " +
+                             settings.precision);
+  return settings;
+}
+
 static Results measure(const BenchCommand &options, const Program &program,
                        Session &session,
                        const std::optional<ProfileFile> &file) {
@@ -131,6 +174,8 @@ static Results measure(const BenchCommand &options, const Program &program,
 
   results.before = measureCeilings(session, options.session);
   const bool peakIsKnown = resetPeak();
+  const PythonSettings python = checkAgainst(options, program, session);
+  results.rivals = startRivals(python);
   StepRunner runner(session, program, batch);
   StepTimes warmUp;
   runner.run(options.warmUp, warmUp);
@@ -145,10 +190,14 @@ static Results measure(const BenchCommand &options, const Program &program,
       continue;
     runner.run(end - done, results.plain);
     profileSteps(session, runner, end - done, profile, results.profiled);
+    for (Rival &rival : results.rivals)
+      rival.steps->run(end - done, rival.times);
     done = end;
   }
   if (peakIsKnown)
     results.residentBytes = readPeak();
+  for (Rival &rival : results.rivals)
+    rival.steps.reset();
   results.after = measureCeilings(session, options.session);
   results.profile = readProfile(session, results.before);
   return results;
@@ -216,6 +265,11 @@ static void print(const BenchCommand &options, const Program &program,
           ? (", " + formatBytes(*results.residentBytes) + " resident at most")
                 .c_str()
           : "");
+  for (const Rival &rival : results.rivals)
+    printResult("PyTorch     %s median (%s): %.2f times that of mpc\n",
+                formatTime(rival.times.quantile(0.5)).c_str(),
+                rival.mode.c_str(),
+                rival.times.quantile(0.5) / results.seconds());
   if (results.after)
     printResult("afterwards  %s\n", formatCeilings(*results.after).c_str());
   printResult("\nprofile (a step takes %+.1f %% while it is measured)\n%s",
@@ -262,6 +316,8 @@ static Json toJson(const BenchCommand &options, const Program &program,
   if (results.after)
     json["ceilings_after"] = toJson(*results.after);
   json["profiled_step_ns"] = toJson(results.profiled);
+  for (const Rival &rival : results.rivals)
+    json["pytorch"][rival.mode] = toJson(rival.times);
   json["profile"] = toJson(results.profile);
   return json;
 }
@@ -312,6 +368,15 @@ Action mpc::tool::addBench(CLI::App &app) {
                    "Steps before these (default: 5)")
       ->option_text("N")
       ->check(Whole(0));
+  bench
+      ->add_option("--against", options->python.script,
+                   "Also measure PyTorch: a Python file whose make() returns a "
+                   "module, a loss function and a batch")
+      ->option_text("SCRIPT.py");
+  bench
+      ->add_option("--python", options->python.python,
+                   "Interpreter for --against (default: python3)")
+      ->option_text("PROGRAM");
   options->session.addTo(*bench);
   ProfileFile::addTo(*bench, options->profileFile);
   bench
@@ -320,7 +385,12 @@ Action mpc::tool::addBench(CLI::App &app) {
       ->option_text("N")
       ->check(Whole(0))
       ->group("Profile");
+  options->session.addCodeDirTo(*bench);
   bench->add_flag("--json", options->json, "Print one JSON object")
       ->group("Output");
-  return [options] { return runBench(*options); };
+  return [options, bench] {
+    if (bench->count("--python") > 0 && options->python.script.empty())
+      throw Failure(Usage, "--python requires --against");
+    return runBench(*options);
+  };
 }

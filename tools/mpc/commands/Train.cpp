@@ -158,6 +158,7 @@ Action mpc::tool::addTrain(CLI::App &app) {
   options->session.addTo(*train);
   addCheckpointOptions(train, *options);
   options->profile.addTo(*train);
+  options->session.addCodeDirTo(*train);
   train
       ->add_flag("--json", options->json,
                  "Print one JSON object per step and evaluation")

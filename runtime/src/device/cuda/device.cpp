@@ -54,6 +54,10 @@ class CudaDevice : public Device {
 };
 
 mpc_status_t CudaDevice::open(int index) {
+  if (!options_.code_folder.empty())
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "a folder for compiled code was given, but the "
+                           "session runs on a GPU; use the device 'cpu'");
   MPC_RETURN_IF_ERROR(
       gpu_.open(index, find_variant(*program_.root, "cpu")
                            ? "use the device 'cpu'"
