@@ -1,5 +1,5 @@
 // Bit-identical results: always from run to run, and for any number of threads
-// if the context requests it. Products in f32 are so in any case.
+// if the context requests it. Products in f32 always give them.
 
 #include <gtest/gtest.h>
 

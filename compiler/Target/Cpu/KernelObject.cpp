@@ -6,11 +6,16 @@
 #include "compiler/Target/KernelModule.h"
 #include "compiler/Target/TemporaryFolder.h"
 
+#include "mlir/IR/Threading.h"
+
 #include "lld/Common/Driver.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/SplitModule.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -18,7 +23,7 @@ using namespace mpc;
 LLD_HAS_DRIVER(elf)
 
 /// For CPUs without an instruction, LLVM rounds single values to bf16 by a
-/// function of the compiler runtime, which only newer compilers have. The
+/// function of the compiler runtime, which only newer compilers have. Each
 /// object therefore defines it: rounds to nearest even, NaN stays NaN.
 static void defineRounding(llvm::Module &module) {
   constexpr llvm::StringLiteral name = "__truncsfbf2";
@@ -27,7 +32,7 @@ static void defineRounding(llvm::Module &module) {
   llvm::Type *half = llvm::Type::getBFloatTy(context);
   auto *function = llvm::Function::Create(
       llvm::FunctionType::get(half, {single}, /*isVarArg=*/false),
-      llvm::GlobalValue::ExternalLinkage, name, module);
+      llvm::GlobalValue::WeakODRLinkage, name, module);
   function->setVisibility(llvm::GlobalValue::HiddenVisibility);
   llvm::IRBuilder<> builder(
       llvm::BasicBlock::Create(context, "entry", function));
@@ -48,17 +53,20 @@ static llvm::Error internalError(const llvm::Twine &what) {
   return llvm::createStringError("internal error in code generation: " + what);
 }
 
-/// Links an object file to a shared object, both in `folder`.
-static llvm::Error link(const TemporaryFolder &folder, const std::string &input,
+/// Links object files to a shared object, all in `folder`.
+static llvm::Error link(const TemporaryFolder &folder,
+                        llvm::ArrayRef<std::string> inputs,
                         std::string &object) {
   std::string output = folder.pathOf("kernels.so");
   std::string messages;
   llvm::raw_string_ostream stream(messages);
-  // The file is small, and lld aborts the process if it cannot start a thread.
-  const char *arguments[] = {"ld.lld",          "-shared", "--threads=1",
-                             "--build-id=none", "-z",      "noexecstack",
-                             "--strip-debug",   "-o",      output.c_str(),
-                             input.c_str()};
+  // The files are small, and lld aborts the process if it cannot start a
+  // thread.
+  std::vector<const char *> arguments = {
+      "ld.lld",      "-shared",       "--threads=1", "--build-id=none", "-z",
+      "noexecstack", "--strip-debug", "-o",          output.c_str()};
+  for (const std::string &input : inputs)
+    arguments.push_back(input.c_str());
   lld::Result result = lld::lldMain(arguments, llvm::nulls(), stream,
                                     {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0) {
@@ -77,6 +85,85 @@ static llvm::Error link(const TemporaryFolder &folder, const std::string &input,
   return llvm::Error::success();
 }
 
+/// Kernels of a part; fewer are not worth a thread.
+static constexpr unsigned kKernelsOfPart = 24;
+static constexpr unsigned kMaxParts = 64;
+
+/// The number of parts that are compiled at the same time. It does not depend
+/// on the machine, and so neither does the code.
+static unsigned countParts(const llvm::Module &module) {
+  unsigned kernels = llvm::count_if(module, [](const llvm::Function &function) {
+    return !function.isDeclaration();
+  });
+  return std::clamp(kernels / kKernelsOfPart, 1u, kMaxParts);
+}
+
+/// Optimizes kernels and emits an object file; returns false if the target
+/// emits none.
+static bool compilePart(llvm::Module &module, llvm::TargetMachine &machine,
+                        bool sanitize, std::string *assembly,
+                        llvm::SmallVectorImpl<char> &object) {
+  defineRounding(module);
+  for (llvm::Function &function : module) {
+    // 512-bit registers pay off, because kernels stream through memory.
+    function.addFnAttr("prefer-vector-width", "512");
+    function.addFnAttr("target-cpu", machine.getTargetCPU());
+    function.addFnAttr("target-features", machine.getTargetFeatureString());
+  }
+  optimizeKernels(module, machine, /*unroll=*/false);
+  if (sanitize)
+    sanitizeKernels(module);
+  if (assembly) {
+    llvm::SmallString<0> text;
+    llvm::raw_svector_ostream stream(text);
+    emitKernels(*llvm::CloneModule(module), machine,
+                llvm::CodeGenFileType::AssemblyFile, stream);
+    *assembly = std::string(text);
+  }
+  llvm::raw_svector_ostream stream(object);
+  return emitKernels(module, machine, llvm::CodeGenFileType::ObjectFile,
+                     stream);
+}
+
+static std::unique_ptr<llvm::TargetMachine>
+copyMachine(const llvm::TargetMachine &machine) {
+  return std::unique_ptr<llvm::TargetMachine>(
+      machine.getTarget().createTargetMachine(
+          machine.getTargetTriple(), machine.getTargetCPU(),
+          machine.getTargetFeatureString(), machine.Options,
+          machine.getRelocationModel(), machine.getCodeModel(),
+          machine.getOptLevel()));
+}
+
+/// Compiles the parts of a module on the threads of `context`. LLVM's contexts
+/// and machines belong to one thread, so each part travels as bitcode.
+static llvm::LogicalResult
+compileParts(llvm::Module &module, unsigned parts, MLIRContext *context,
+             const llvm::TargetMachine &machine,
+             std::vector<llvm::SmallString<0>> &objects) {
+  std::vector<llvm::SmallString<0>> codes;
+  llvm::SplitModule(
+      module, parts,
+      [&](std::unique_ptr<llvm::Module> part) {
+        llvm::raw_svector_ostream stream(codes.emplace_back());
+        llvm::WriteBitcodeToFile(*part, stream);
+      },
+      /*PreserveLocals=*/false, /*RoundRobin=*/true);
+  objects.resize(codes.size());
+  return failableParallelForEachN(context, 0, codes.size(), [&](size_t i) {
+    llvm::LLVMContext own;
+    auto part =
+        llvm::parseBitcodeFile(llvm::MemoryBufferRef(codes[i], "kernels"), own);
+    if (!part) {
+      llvm::consumeError(part.takeError());
+      return failure();
+    }
+    return success(compilePart(**part, *copyMachine(machine),
+                               /*sanitize=*/false, /*assembly=*/nullptr,
+                               objects[i]));
+  });
+}
+
 llvm::Error mpc::compileKernels(ModuleOp module, const CpuTarget &target,
                                 std::string &object, std::string *assembly,
                                 bool sanitize) {
@@ -87,33 +174,24 @@ llvm::Error mpc::compileKernels(ModuleOp module, const CpuTarget &target,
   llvm::TargetMachine &machine = *target.machine;
   code->setTargetTriple(machine.getTargetTriple());
   code->setDataLayout(machine.createDataLayout());
-  defineRounding(*code);
-  for (llvm::Function &function : *code) {
-    // 512-bit registers pay off, because kernels stream through memory.
-    function.addFnAttr("prefer-vector-width", "512");
-    function.addFnAttr("target-cpu", machine.getTargetCPU());
-    function.addFnAttr("target-features", machine.getTargetFeatureString());
-  }
-  optimizeKernels(*code, machine, /*unroll=*/false);
-  if (sanitize)
-    sanitizeKernels(*code);
-  if (assembly) {
-    llvm::SmallString<0> text;
-    llvm::raw_svector_ostream stream(text);
-    emitKernels(*llvm::CloneModule(*code), machine,
-                llvm::CodeGenFileType::AssemblyFile, stream);
-    *assembly = std::string(text);
-  }
-
-  llvm::SmallString<0> bytes;
-  llvm::raw_svector_ostream stream(bytes);
-  if (!emitKernels(*code, machine, llvm::CodeGenFileType::ObjectFile, stream))
+  std::vector<llvm::SmallString<0>> objects(1);
+  unsigned parts = assembly || sanitize ? 1 : countParts(*code);
+  bool isEmitted =
+      parts == 1 ? compilePart(*code, machine, sanitize, assembly, objects[0])
+                 : succeeded(compileParts(*code, parts, module.getContext(),
+                                          machine, objects));
+  if (!isEmitted)
     return internalError("the target emits no object files");
   llvm::Expected<TemporaryFolder> folder =
       TemporaryFolder::create("mpc-kernels");
   if (!folder)
     return folder.takeError();
-  if (llvm::Error error = folder->write("kernels.o", bytes))
-    return error;
-  return link(*folder, folder->pathOf("kernels.o"), object);
+  std::vector<std::string> files;
+  for (const auto &[i, bytes] : llvm::enumerate(objects)) {
+    std::string name = ("kernels" + llvm::Twine(i) + ".o").str();
+    if (llvm::Error error = folder->write(name, bytes))
+      return error;
+    files.push_back(folder->pathOf(name));
+  }
+  return link(*folder, files, object);
 }

@@ -71,13 +71,19 @@ void multiply_tile(const Tile& t) {
     }
 }
 
-// By the number of vectors, less one; null if the sums would not fit.
+// By the number of vectors, less one; null for tiles that are not used: their
+// sums would not fit, or high tiles whose left operand is not packed.
 template <int kRows, bool kAdjacent, int... kVectors>
 constexpr std::array<TileFunction, kMaxVectors> tiles_of_rows(
     std::integer_sequence<int, kVectors...>) {
+  constexpr bool kIsUsed = kAdjacent || kRows <= kSkinny.rows;
   constexpr int kMost = kRows <= kLow.rows ? kLow.vectors : kHigh.vectors;
-  return {kVectors < kMost ? multiply_tile < kRows,
-          kVectors < kMost ? kVectors + 1 : 1, kAdjacent > : nullptr...};
+  if constexpr (kIsUsed)
+    return {kVectors < kMost
+                ? multiply_tile<kRows, kVectors < kMost ? kVectors + 1 : 1,
+                                kAdjacent>
+                : nullptr...};
+  return {};
 }
 
 template <bool kAdjacent, int... kRows>
