@@ -58,9 +58,9 @@ static Value beforeGuard(Value value) {
 }
 
 /// The softmax that computes the left factor of a product, perhaps guarded and
-/// reshaped, or rounded as models in 16 bit do after a softmax in f32: attention
-/// rounds probabilities to the format of its operands. Null if there is none;
-/// sets `*why` if it cannot be used.
+/// reshaped, or rounded as models in 16 bit do after a softmax in f32:
+/// attention rounds probabilities to the format of its operands. Null if there
+/// is none; sets `*why` if it cannot be used.
 static train::SoftmaxOp softmaxOf(train::MatmulOp product, StringRef *why) {
   Value value = product.getLhs();
   bool isAlone = true, isGuarded = false;
