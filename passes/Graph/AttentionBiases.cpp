@@ -243,18 +243,20 @@ bool AttentionBiases::read(ArrayRef<ScoreTerm> terms, StringRef *why) {
       return &other == &part || !mayHide(other);
     });
   };
-  for (const Part &part : parts) {
+  for (Part &part : parts) {
     double hidden = part.term.getHidden();
     if (!part.term.replaces || (std::isinf(hidden) && hidden < 0))
       continue;
-    // If all scores of a row are replaced, their gradients are zero, which a
-    // bias does not give.
-    if (!hidesKey(hidden) || part.elements.empty() || !seesInEveryRow(part) ||
-        !isAlone(part)) {
-      *why = "a mask replaces scores by a finite number, in rows that may be "
-             "fully masked";
+    if (!hidesKey(hidden)) {
+      *why = "a mask replaces scores by a number that does not hide keys";
       return false;
     }
+    if (!isAlone(part)) {
+      *why =
+          "one of several masks and biases replaces scores by a finite number";
+      return false;
+    }
+    part.replacesRows = part.elements.empty() || !seesInEveryRow(part);
   }
   SmallVector<bool> isDone;
   for (Part &part : parts)
@@ -339,13 +341,29 @@ Value AttentionBiases::buildPart(RewriterBase &rewriter, Location loc,
   return bias;
 }
 
+/// Zeros instead of queries whose bias hides all keys.
+static Value clearQueries(RewriterBase &rewriter, Location loc, Value query,
+                          Value bias, double hidden) {
+  Value largest = train::ReduceMaxOp::create(rewriter, loc, bias,
+                                             ArrayRef<int64_t>{3}, true);
+  Value seesKey = train::CompareOp::create(
+      rewriter, loc, train::createScalarLike(rewriter, loc, bias, hidden / 2),
+      largest, train::Comparison::Less);
+  return train::SelectOp::create(
+      rewriter, loc, seesKey, query,
+      train::createScalarLike(rewriter, loc, query, 0));
+}
+
 SmallVector<Value> AttentionBiases::build(RewriterBase &rewriter, Location loc,
-                                          FloatType element) const {
+                                          FloatType element,
+                                          Value *query) const {
   unsigned first = chooseFirst();
   Value sums[2];
   for (auto [i, part] : llvm::enumerate(parts)) {
     Value &sum = sums[i < kMaxSplitParts && !(first >> i & 1)];
     Value bias = buildPart(rewriter, loc, element, part);
+    if (part.replacesRows)
+      *query = clearQueries(rewriter, loc, *query, bias, part.term.getHidden());
     sum = sum ? train::AddOp::create(rewriter, loc, sum, bias) : bias;
   }
   SmallVector<Value> biases;

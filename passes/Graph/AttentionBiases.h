@@ -23,10 +23,13 @@ public:
 
   bool isCausal() const { return causal; }
 
-  /// Builds at most two biases of the float type `element`.
+  /// Builds at most two biases of the float type `element`. Replaces the query
+  /// [batch, heads, queries, depth] by zeros where all its scores are replaced
+  /// by the same number: neither then depends on the other, as in the model.
   llvm::SmallVector<mlir::Value> build(mlir::RewriterBase &rewriter,
                                        mlir::Location loc,
-                                       mlir::FloatType element) const;
+                                       mlir::FloatType element,
+                                       mlir::Value *query) const;
 
 private:
   /// A term and its shape.
@@ -34,6 +37,8 @@ private:
     ScoreTerm term;
     llvm::SmallVector<int64_t> shape;   ///< [batch, heads, queries, keys] or 1.
     llvm::SmallVector<double> elements; ///< Empty unless a constant.
+    /// The term may replace all scores of a row by a finite number.
+    bool replacesRows = false;
   };
 
   void readTerm(const ScoreTerm &term);

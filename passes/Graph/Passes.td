@@ -17,10 +17,10 @@ def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::ModuleOp">
     them if its operands have 16 bit.
 
     Addends and masks become biases, or make attention causal if they are
-    constants that hide later keys; constants that change nothing go away. A
-    mask that replaces scores by a number other than minus infinity must be a
-    constant that leaves each query a key, because rows that are fully masked
-    would get other gradients.
+    constants that hide later keys; constants that change nothing go away. If a
+    mask replaces scores by a finite number that hides keys, there must be no
+    other mask, and queries that see no key become zeros: their scores have no
+    gradient, which a bias alone would not give.
 
     If the scores or probabilities have other uses, a dropout or a soft cap,
     nothing changes, and a note gives the reason.

@@ -206,12 +206,13 @@ struct RecognizeAttention : OpRewritePattern<train::MatmulOp> {
         {product.getLoc(), found->softmax.getLoc(), found->inner.getLoc()});
     int64_t batch = found->scores[0];
     Type element = getElementTypeOrSelf(product.getType());
+    Value query = found->query.build(rewriter, loc, batch);
     SmallVector<Value> biases = found->biases.build(
         rewriter, loc,
-        element.isF64() ? cast<FloatType>(element) : rewriter.getF32Type());
+        element.isF64() ? cast<FloatType>(element) : rewriter.getF32Type(),
+        &query);
     auto attention = train::AttentionOp::create(
-        rewriter, loc, found->query.build(rewriter, loc, batch),
-        found->key.build(rewriter, loc, batch),
+        rewriter, loc, query, found->key.build(rewriter, loc, batch),
         found->value.build(rewriter, loc, batch), biases,
         rewriter.getF32FloatAttr(found->scale),
         found->biases.isCausal() ? rewriter.getUnitAttr() : UnitAttr());

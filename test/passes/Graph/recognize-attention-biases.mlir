@@ -80,10 +80,15 @@ func.func @lowest_number(%q: tensor<2x3x2x8xf32>, %mask: tensor<2x1x1x2xi1>) -> 
 
 // -----
 
-// Such a number that replaces scores of data stops their gradients, also in a
-// fully masked row. A bias does not.
+// Such a number that replaces scores stops their gradients, also in a fully masked
+// row. A bias does not, so queries without a key become zeros.
 // CHECK-LABEL: func.func @replaced_by_data
-// CHECK-NOT: train.attention
+// CHECK-SAME: (%[[Q:.*]]: tensor<2x3x2x8xf32>, %[[M:.*]]: tensor<2x1x1x2xi1>)
+// CHECK: %[[B:.*]] = train.select %[[M]]
+// CHECK: %[[L:.*]] = train.reduce_max %[[B]] {axes = array<i64: 3>, keepdims}
+// CHECK: %[[S:.*]] = train.compare %{{.*}}, %[[L]] {comparison = #train<comparison less>}
+// CHECK: %[[C:.*]] = train.select %[[S]], %[[Q]], %{{.*}} : (tensor<2x1x1x1xi1>, tensor<2x3x2x8xf32>, tensor<f32>)
+// CHECK: train.attention %[[C]], %[[Q]], %[[Q]], %[[B]] {scale = 1.000000e+00 : f32}
 func.func @replaced_by_data(%q: tensor<2x3x2x8xf32>, %mask: tensor<2x1x1x2xi1>) -> tensor<2x3x2x8xf32> {
   %lowest = train.constant dense<-3.40282347E+38> : tensor<f32> : tensor<f32>
   %s = train.matmul %q, %q {transpose_rhs} : (tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>) -> tensor<2x3x2x2xf32>

@@ -20,8 +20,9 @@ func.func @reasons(%q: tensor<2x5x8xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf3
 
 // Uses elsewhere, other axes, other heads, and masks that need the scores'
 // gradients.
-// CHECK: mpc.notes = ["product 'probabilities' of a softmax: {{.*}}: probabilities are used elsewhere", "product 'scores' of a softmax: {{.*}}: scores are used elsewhere", "product 'axis' of a softmax: {{.*}}: the softmax is not along the keys of heads", "product 'heads' of a softmax: {{.*}}: queries, keys and values have different heads", "product 'mask' of a softmax: {{.*}}: a mask replaces scores by a finite number, in rows that may be fully masked", "product 'other' of a softmax: {{.*}}: scores are not a product that is scaled and masked"]
-func.func @others(%q: tensor<2x5x8xf32>, %k: tensor<1x5x8xf32>, %m: tensor<5x5xi1>, %r: tensor<2x5x5xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x5xf32>, tensor<2x5x5xf32>) {
+// CHECK: mpc.notes = ["product 'probabilities' of a softmax: {{.*}}: probabilities are used elsewhere", "product 'scores' of a softmax: {{.*}}: scores are used elsewhere", "product 'axis' of a softmax: {{.*}}: the softmax is not along the keys of heads", "product 'heads' of a softmax: {{.*}}: queries, keys and values have different heads", "product 'mask' of a softmax: {{.*}}: a mask replaces scores by a number that does not hide keys", "product 'masks' of a softmax: {{.*}}: one of several masks and biases replaces scores by a finite number", "product 'other' of a softmax: {{.*}}: scores are not a product that is scaled and masked"]
+func.func @others(%q: tensor<2x5x8xf32>, %k: tensor<1x5x8xf32>, %m: tensor<5x5xi1>, %f: tensor<5x5xf32>, %r: tensor<2x5x5xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x5xf32>, tensor<2x5x5xf32>) {
+  %weak = train.constant dense<-1.0e+04> : tensor<f32> : tensor<f32>
   %low = train.constant dense<-1.0e+30> : tensor<f32> : tensor<f32>
   %s0 = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
   %p0 = train.softmax %s0 {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
@@ -36,12 +37,17 @@ func.func @others(%q: tensor<2x5x8xf32>, %k: tensor<1x5x8xf32>, %m: tensor<5x5xi
   %p3 = train.softmax %s3 {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %y3 = train.matmul %p3, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("heads")
   %s4 = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
-  %m4 = train.select %m, %s4, %low : (tensor<5x5xi1>, tensor<2x5x5xf32>, tensor<f32>) -> tensor<2x5x5xf32>
+  %m4 = train.select %m, %s4, %weak : (tensor<5x5xi1>, tensor<2x5x5xf32>, tensor<f32>) -> tensor<2x5x5xf32>
   %p4 = train.softmax %m4 {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %y4 = train.matmul %p4, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("mask")
+  %s6 = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
+  %m6 = train.select %m, %s6, %low : (tensor<5x5xi1>, tensor<2x5x5xf32>, tensor<f32>) -> tensor<2x5x5xf32>
+  %n6 = train.add %m6, %f : (tensor<2x5x5xf32>, tensor<5x5xf32>) -> tensor<2x5x5xf32>
+  %p6 = train.softmax %n6 {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %y6 = train.matmul %p6, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("masks")
   %p5 = train.softmax %r {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %y5 = train.matmul %p5, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("other")
-  return %y0, %y1, %y2, %y3, %y4, %y5, %p0, %s1 : tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x5xf32>, tensor<2x5x5xf32>
+  return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %p0, %s1 : tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x5xf32>, tensor<2x5x5xf32>
 }
 
 // -----
