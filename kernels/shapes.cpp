@@ -307,26 +307,75 @@ bool read_scale(const KernelDesc& desc, Attributes* attributes, float* scale,
 // The operand indices of attention. Results of its gradient are in the order of
 // the corresponding operands.
 struct AttentionRoles {
-  size_t query, output, log_sum_exp, results, result_count;
+  bool forward, has_bias_grad;
+  size_t bias_count;
+  size_t query, output, log_sum_exp, biases, results, result_count;
 };
 
 AttentionRoles attention_roles(KernelId id) {
-  if (id == KernelId::attention) return {0, 3, 4, 3, 1};
-  return {1, 4, 5, 6, 3};
+  const auto forward = [](size_t count) -> AttentionRoles {
+    return {true, false, count, 0, 3 + count, 4 + count, 3, 3 + count, 1};
+  };
+  const auto backward = [](size_t count, bool all) -> AttentionRoles {
+    return {false, all, count, 1, 4, 5, 6, 6 + count, 3};
+  };
+  switch (id) {
+    case KernelId::attention:
+      return forward(0);
+    case KernelId::biased_attention:
+      return forward(1);
+    case KernelId::twice_biased_attention:
+      return forward(2);
+    case KernelId::attention_grad:
+      return backward(0, false);
+    case KernelId::biased_attention_grad:
+      return backward(1, false);
+    case KernelId::biased_attention_grad_all:
+      return backward(1, true);
+    case KernelId::twice_biased_attention_grad:
+      return backward(2, false);
+    default:
+      return backward(2, true);
+  }
 }
 
 bool check_attention_dtypes(const KernelDesc& desc, const AttentionRoles& roles,
                             AttentionShape* shape, std::string* error) {
-  const bool forward = desc.id == KernelId::attention;
-  if (!check_float(desc, forward ? 3 : 5, error)) return false;
+  if (!check_float(desc, roles.forward ? 3 : 5, error)) return false;
   shape->dtype = desc.operands[0].dtype;
   const mpc_dtype_t sum = sum_dtype(shape->dtype);
-  if (!check_dtype(desc, roles.log_sum_exp, sum, sum, error)) return false;
+  if (!check_dtype(desc, roles.log_sum_exp, sum, sum, error) ||
+      (roles.has_bias_grad &&
+       !check_dtype(desc, roles.results + 3, sum, sum, error)))
+    return false;
+  for (size_t i = 0; i < roles.bias_count; ++i)
+    if (!check_dtype(desc, roles.biases + i, sum, sum, error)) return false;
   for (size_t i = 0; i < roles.result_count; ++i) {
     if (!check_dtype(desc, roles.results + i, shape->dtype, sum, error))
       return false;
     shape->result_dtypes[i] = desc.operands[roles.results + i].dtype;
   }
+  return true;
+}
+
+// Reads the strides of a bias. The extents must be known.
+bool read_attention_bias(const KernelDesc& desc, size_t operand,
+                         const AttentionShape* shape, BiasStrides* strides,
+                         std::string* error) {
+  if (!check_rank(desc, operand, 4, error)) return false;
+  const std::vector<int64_t>& bias = desc.operands[operand].shape;
+  const auto fits = [&](size_t dim, int64_t extent) {
+    return bias[dim] == 1 || bias[dim] == extent;
+  };
+  if (!fits(0, shape->batch) || !fits(1, shape->heads) ||
+      !fits(2, shape->queries) || bias[3] != shape->keys)
+    return fail(
+        desc, error,
+        "a bias of " + text(bias) + " does not broadcast to scores of " +
+            text({shape->batch, shape->heads, shape->queries, shape->keys}));
+  if (bias[2] > 1) strides->row = bias[3];
+  if (bias[1] > 1) strides->head = bias[2] * bias[3];
+  if (bias[0] > 1) strides->batch = bias[1] * bias[2] * bias[3];
   return true;
 }
 
@@ -571,6 +620,10 @@ bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error) {
 bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
                      std::string* error) {
   const AttentionRoles roles = attention_roles(desc.id);
+  shape->forward = roles.forward;
+  shape->bias_count = roles.bias_count;
+  shape->has_bias_grad = roles.has_bias_grad;
+  shape->biases = {};
   Attributes attributes(desc, error);
   if (!attributes.expect(2, 1) || !attributes.read("causal", &shape->causal) ||
       !read_scale(desc, &attributes, &shape->scale, error) ||
@@ -607,9 +660,15 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
   if (!expect(roles.output, output) ||
       !expect(roles.log_sum_exp, {2, query[0], query[1], query[2]}))
     return false;
-  if (desc.id == KernelId::attention) return true;
+  for (size_t i = 0; i < roles.bias_count; ++i)
+    if (!read_attention_bias(desc, roles.biases + i, shape, &shape->biases[i],
+                             error))
+      return false;
+  if (roles.forward) return true;
   return expect(0, output) && expect(roles.results, query) &&
-         expect(roles.results + 1, key) && expect(roles.results + 2, value);
+         expect(roles.results + 1, key) && expect(roles.results + 2, value) &&
+         (!roles.has_bias_grad ||
+          expect(roles.results + 3, desc.operands[roles.biases].shape));
 }
 
 bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error) {

@@ -59,9 +59,18 @@ struct PoolShape {
   Window window;
 };
 
+// Strides of a bias of attention, 0 where its extent is 1. It has an element
+// for each key.
+struct BiasStrides {
+  int64_t batch, head, row;
+};
+
+constexpr size_t kMaxBiases = 2;
+
 // The shape of attention. Each head of the keys and values serves heads /
 // key_heads consecutive heads of the queries.
 struct AttentionShape {
+  bool forward;
   mpc_dtype_t dtype;
   // Types of the result, or of the gradients of query, key and value.
   std::array<mpc_dtype_t, 3> result_dtypes;
@@ -69,7 +78,22 @@ struct AttentionShape {
   bool causal;
   float scale;
   bool tf32 = false;
+  size_t bias_count;
+  bool has_bias_grad;  // The gradient of the first bias is the last result.
+  std::array<BiasStrides, kMaxBiases> biases;
 
+  // The first element of a bias for a query of a head; heads are counted over
+  // all batches.
+  int64_t bias_at(size_t bias, int64_t head, int64_t query) const {
+    const BiasStrides& strides = biases[bias];
+    return head / heads * strides.batch + head % heads * strides.head +
+           query * strides.row;
+  }
+  // Elements of the first bias.
+  int64_t bias_elements() const {
+    return (biases[0].batch ? batch : 1) * (biases[0].head ? heads : 1) *
+           (biases[0].row ? queries : 1) * keys;
+  }
   // Queries of all heads: rows of scores.
   int64_t rows() const { return batch * heads * queries; }
   // Keys that the query sees.

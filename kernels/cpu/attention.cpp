@@ -10,6 +10,7 @@
 // With `causal`, a strip uses the keys that its last query sees, rounded up so
 // that there are few different products.
 
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <cstring>
@@ -48,10 +49,9 @@ struct Sums {
 // The loops for one instruction set (attention_loops.h).
 struct Loops {
   void (*softmax)(const Strip& strip, float* scores, void* p, Sums<float> sums);
-  void (*softmax_grad)(const Strip& strip, const float* scores,
-                       const float* p_grads, Sums<const float> sums,
-                       const void* grad, const void* result, void* p,
-                       void* score_grads);
+  void (*softmax_grad)(const Strip& strip, float* scores, const float* p_grads,
+                       Sums<const float> sums, const void* grad,
+                       const void* result, void* p, void* score_grads);
 };
 
 // A strip of rows of one head.
@@ -59,6 +59,9 @@ struct Strip {
   const AttentionShape& shape;
   int64_t first, rows;  // Queries.
   int64_t count;        // Number of keys in the products.
+  // The first row of each bias, and of the gradient of the first, or null.
+  std::array<const float*, kMaxBiases> biases = {};
+  float* bias_grad = nullptr;
 };
 
 #define MPC_ATTENTION_INLINE inline __attribute__((always_inline))
@@ -111,9 +114,8 @@ class Strips {
     const int64_t first = index * rows_;
     const int64_t rows = std::min(rows_, shape_.queries - first);
     const int64_t seen = shape_.visible(first + rows - 1);
-    return {
-        shape_, first, rows,
-        std::min(shape_.keys, (seen + key_step_ - 1) / key_step_ * key_step_)};
+    const int64_t count = (seen + key_step_ - 1) / key_step_ * key_step_;
+    return {shape_, first, rows, std::min(shape_.keys, count)};
   }
 
  private:
@@ -317,6 +319,12 @@ class AttentionKernel : public Kernel {
     T* high = static_cast<T*>(operand) + row;
     return {high, high + shape_.rows()};
   }
+  // Sets the addresses of the biases, which are operands from `biases` on.
+  void set_biases(Strip* strip, void* const* biases, int64_t head) const {
+    for (size_t i = 0; i < shape_.bias_count; ++i)
+      strip->biases[i] = static_cast<const float*>(biases[i]) +
+                         shape_.bias_at(i, head, strip->first);
+  }
   // Whether products write f32 to scratch memory for a result of another type.
   bool is_rounded(size_t result) const {
     return widened_ && shape_.result_dtypes[result] != MPC_DTYPE_F32;
@@ -385,19 +393,21 @@ class Forward final : public AttentionKernel {
     const int64_t head = item / strips_.count();
     // With `causal`, the longest strips of a head start first.
     const int64_t index = strips_.count() - 1 - item % strips_.count();
-    const Strip strip = strips_.at(index);
+    Strip strip = strips_.at(index);
+    set_biases(&strip, operands + 3, head);
+    const size_t results = 3 + shape_.bias_count;
     const int64_t first = head * shape_.queries + strip.first;
     const int64_t keys = key_head_of(head) * shape_.keys;
     const int64_t width = shape_.value_depth;
     load_input(buffers, kQuery, operands[0], first, strip.rows, shape_.depth);
     load_input(buffers, kKey, operands[1], keys, strip.count, shape_.depth);
     load_input(buffers, kValue, operands[2], keys, strip.count, width);
-    void* result = at(operands[3], first, width, shape_.result_dtypes[0]);
+    void* result = at(operands[results], first, width, shape_.result_dtypes[0]);
     if (!is_rounded(0)) buffers[kResult] = result;
     if (!buffers[kP]) buffers[kP] = buffers[kScores];
     if (!multiply(index, 0, buffers, worker)) return false;
     loops_.softmax(strip, static_cast<float*>(buffers[kScores]), buffers[kP],
-                   sums_from<float>(operands[4], first));
+                   sums_from<float>(operands[results + 1], first));
     if (!multiply(index, 1, buffers, worker)) return false;
     if (is_rounded(0)) round(buffers[kResult], strip.rows * width, result);
     return true;
@@ -405,11 +415,12 @@ class Forward final : public AttentionKernel {
 };
 
 // Sums over the queries are f32, and are accumulated in the results themselves
-// if these are f32.
+// if these are f32. An item is a head of the keys; with a gradient of the bias
+// it is all heads of the keys that add to the same elements, in order.
 class Backward final : public AttentionKernel {
  public:
   Backward(const AttentionShape& shape, const Context& context)
-      : AttentionKernel(shape, shape.batch * shape.key_heads, context, 2.5) {
+      : AttentionKernel(shape, Items(shape).count(), context, 2.5) {
     std::vector<std::pair<Buffer, int64_t>> room = {
         {kScores, strip_elements() * 4}, {kPGrads, strip_elements() * 4}};
     if (is_narrow()) {
@@ -444,8 +455,56 @@ class Backward final : public AttentionKernel {
 
   bool run_item(int64_t item, void* const* operands, void** buffers,
                 int worker) const override {
-    const int64_t keys = item * shape_.keys;
-    const int64_t group = shape_.heads / shape_.key_heads;
+    const Items items(shape_);
+    if (shape_.has_bias_grad) clear_bias_grad(items.at(item, 0), operands);
+    for (int64_t i = 0; i < items.size(); ++i) {
+      void* own[kNumBuffers];
+      std::copy_n(buffers, static_cast<size_t>(kNumBuffers), own);
+      if (!run_key_head(items.at(item, i), operands, own, worker)) return false;
+    }
+    return true;
+  }
+
+ private:
+  // How the heads of the keys form items.
+  struct Items {
+    explicit Items(const AttentionShape& s)
+        : key_heads(s.key_heads),
+          batch_in_item(joins(s, s.biases[0].batch) ? s.batch : 1),
+          heads_in_item(joins(s, s.biases[0].head) ? s.key_heads : 1),
+          all(s.batch * s.key_heads) {}
+    static bool joins(const AttentionShape& s, int64_t stride) {
+      return s.has_bias_grad && stride == 0;
+    }
+    int64_t size() const { return batch_in_item * heads_in_item; }
+    int64_t count() const { return all / size(); }
+    // The i-th head of the keys of an item, counted over all batches.
+    int64_t at(int64_t item, int64_t i) const {
+      const int64_t rows = key_heads / heads_in_item;
+      const int64_t batch = item / rows * batch_in_item + i / heads_in_item;
+      return batch * key_heads + item % rows * heads_in_item +
+             i % heads_in_item;
+    }
+    const int64_t key_heads, batch_in_item, heads_in_item, all;
+  };
+
+  // The index of the first result.
+  size_t results() const { return 6 + shape_.bias_count; }
+  int64_t group() const { return shape_.heads / shape_.key_heads; }
+
+  // Clears the elements to which the heads of an item add.
+  void clear_bias_grad(int64_t key_head, void* const* operands) const {
+    const int64_t count = (shape_.biases[0].head ? group() : 1) *
+                          (shape_.biases[0].row ? shape_.queries : 1) *
+                          shape_.keys;
+    std::fill_n(static_cast<float*>(operands[results() + 3]) +
+                    shape_.bias_at(0, key_head * group(), 0),
+                count, 0.0f);
+  }
+
+  bool run_key_head(int64_t key_head, void* const* operands, void** buffers,
+                    int worker) const {
+    const int64_t keys = key_head * shape_.keys;
     load_input(buffers, kKey, operands[2], keys, shape_.keys, shape_.depth);
     load_input(buffers, kValue, operands[3], keys, shape_.keys,
                shape_.value_depth);
@@ -455,49 +514,53 @@ class Backward final : public AttentionKernel {
     }
     for (const Summed& sums : sums_of(shape_)) {
       if (!buffers[sums.buffer])
-        buffers[sums.buffer] =
-            at(operands[sums.operand], keys, sums.width, MPC_DTYPE_F32);
+        buffers[sums.buffer] = at(operands[results() + sums.result], keys,
+                                  sums.width, MPC_DTYPE_F32);
       std::memset(buffers[sums.buffer], 0,
                   static_cast<size_t>(shape_.keys * sums.width) * 4);
     }
     // Heads that share keys are adjacent.
-    for (int64_t head = item * group; head < (item + 1) * group; ++head)
+    for (int64_t head = key_head * group(); head < (key_head + 1) * group();
+         ++head)
       for (int64_t index = 0; index < strips_.count(); ++index)
         if (!run_strip(head, index, operands, buffers, worker)) return false;
     for (const Summed& sums : sums_of(shape_))
       if (shape_.result_dtypes[sums.result] != MPC_DTYPE_F32)
         round(buffers[sums.buffer], shape_.keys * sums.width,
-              at(operands[sums.operand], keys, sums.width, shape_.dtype));
+              at(operands[results() + sums.result], keys, sums.width,
+                 shape_.dtype));
     return true;
   }
 
- private:
   // A result that is a sum over queries.
   struct Summed {
     Buffer buffer;
-    size_t operand, result;
+    size_t result;
     int64_t width;
   };
   static std::array<Summed, 2> sums_of(const AttentionShape& shape) {
-    return {
-        {{kKeyGrad, 7, 1, shape.depth}, {kValueGrad, 8, 2, shape.value_depth}}};
+    return {{{kKeyGrad, 1, shape.depth}, {kValueGrad, 2, shape.value_depth}}};
   }
 
   bool run_strip(int64_t head, int64_t index, void* const* operands,
                  void** buffers, int worker) const {
-    const Strip strip = strips_.at(index);
+    Strip strip = strips_.at(index);
+    set_biases(&strip, operands + 6, head);
+    if (shape_.has_bias_grad)
+      strip.bias_grad = static_cast<float*>(operands[results() + 3]) +
+                        shape_.bias_at(0, head, strip.first);
     const int64_t first = head * shape_.queries + strip.first;
     const int64_t rows = strip.rows;
     load_input(buffers, kGrad, operands[0], first, rows, shape_.value_depth);
     load_input(buffers, kQuery, operands[1], first, rows, shape_.depth);
     load_input(buffers, kResult, operands[4], first, rows, shape_.value_depth);
     void* query_grad =
-        at(operands[6], first, shape_.depth, shape_.result_dtypes[0]);
+        at(operands[results()], first, shape_.depth, shape_.result_dtypes[0]);
     if (!is_rounded(0)) buffers[kQueryGrad] = query_grad;
     if (!multiply(index, 0, buffers, worker) ||
         !multiply(index, 1, buffers, worker))
       return false;
-    loops_.softmax_grad(strip, static_cast<const float*>(buffers[kScores]),
+    loops_.softmax_grad(strip, static_cast<float*>(buffers[kScores]),
                         static_cast<const float*>(buffers[kPGrads]),
                         sums_from<const float>(operands[5], first),
                         buffers[kGrad], buffers[kResult], buffers[kP],
@@ -514,10 +577,9 @@ class Backward final : public AttentionKernel {
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_attention(KernelId id, const AttentionShape& shape,
+std::unique_ptr<Kernel> make_attention(const AttentionShape& shape,
                                        const Context& context) {
-  if (id == KernelId::attention)
-    return std::make_unique<Forward>(shape, context);
+  if (shape.forward) return std::make_unique<Forward>(shape, context);
   return std::make_unique<Backward>(shape, context);
 }
 

@@ -71,10 +71,16 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
       return cpu::make_pool(desc.id, shape, context);
     }
     case KernelId::attention:
-    case KernelId::attention_grad: {
+    case KernelId::attention_grad:
+    case KernelId::biased_attention:
+    case KernelId::biased_attention_grad:
+    case KernelId::biased_attention_grad_all:
+    case KernelId::twice_biased_attention:
+    case KernelId::twice_biased_attention_grad:
+    case KernelId::twice_biased_attention_grad_all: {
       AttentionShape shape;
       if (!parse_attention(desc, &shape, error)) return nullptr;
-      return cpu::make_attention(desc.id, shape, context);
+      return cpu::make_attention(shape, context);
     }
     case KernelId::embedding:
     case KernelId::embedding_grad: {

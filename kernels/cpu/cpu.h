@@ -19,7 +19,7 @@ std::unique_ptr<Kernel> make_conv(KernelId id, const ConvShape& shape,
                                   const Context& context);
 std::unique_ptr<Kernel> make_pool(KernelId id, const PoolShape& shape,
                                   const Context& context);
-std::unique_ptr<Kernel> make_attention(KernelId id, const AttentionShape& shape,
+std::unique_ptr<Kernel> make_attention(const AttentionShape& shape,
                                        const Context& context);
 std::unique_ptr<Kernel> make_embedding(KernelId id, const EmbeddingShape& shape,
                                        const Context& context);

@@ -22,16 +22,15 @@ std::unique_ptr<CudaKernel> make_cuda_conv(KernelId id, const ConvShape& shape,
 std::unique_ptr<CudaKernel> make_cuda_pool(KernelId id, const PoolShape& shape,
                                            const CudaContext& context,
                                            std::string* error);
-std::unique_ptr<CudaKernel> make_cuda_attention(KernelId id,
-                                                const AttentionShape& shape,
+std::unique_ptr<CudaKernel> make_cuda_attention(const AttentionShape& shape,
                                                 const CudaContext& context,
                                                 std::string* error);
 // Attention from products and a softmax kernel. implementation() includes
 // `why`, the reason why cuDNN is not used. Heads of the keys are processed
 // together as long as their scores take no more than `score_bytes`.
 std::unique_ptr<CudaKernel> make_composed_attention(
-    KernelId id, const AttentionShape& shape, const CudaContext& context,
-    std::string why, std::string* error, int64_t score_bytes = 1 << 28);
+    const AttentionShape& shape, const CudaContext& context, std::string why,
+    std::string* error, int64_t score_bytes = 1 << 28);
 std::unique_ptr<CudaKernel> make_cuda_embedding(const EmbeddingShape& shape,
                                                 const CudaContext& context,
                                                 std::string* error);

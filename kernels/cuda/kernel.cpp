@@ -67,10 +67,16 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
       break;
     }
     case KernelId::attention:
-    case KernelId::attention_grad: {
+    case KernelId::attention_grad:
+    case KernelId::biased_attention:
+    case KernelId::biased_attention_grad:
+    case KernelId::biased_attention_grad_all:
+    case KernelId::twice_biased_attention:
+    case KernelId::twice_biased_attention_grad:
+    case KernelId::twice_biased_attention_grad_all: {
       AttentionShape shape;
       if (!parse_attention(desc, &shape, error)) return nullptr;
-      kernel = make_cuda_attention(desc.id, shape, context, &why);
+      kernel = make_cuda_attention(shape, context, &why);
       break;
     }
     case KernelId::embedding:

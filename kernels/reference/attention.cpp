@@ -1,6 +1,8 @@
 // Attention and its gradient, one query at a time. Scores, probabilities and
 // sums are f32 (f64 for f64); each result is rounded once.
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <type_traits>
 #include <vector>
@@ -47,9 +49,10 @@ Sum<T> dot(const T* a, const T* b, int64_t count) {
 
 // The rows of the operands that belong to one query.
 struct Places {
-  int64_t query;    // Row of queries, results and sums.
-  int64_t keys;     // First row of its keys and values.
-  int64_t visible;  // Number of keys it sees.
+  int64_t query;                           // Row of queries, results and sums.
+  int64_t keys;                            // First row of its keys and values.
+  int64_t visible;                         // Number of keys it sees.
+  std::array<int64_t, kMaxBiases> biases;  // First elements of its biases.
 };
 
 template <typename F>
@@ -59,18 +62,26 @@ void for_queries(const AttentionShape& s, F&& body) {
       const int64_t key_head = h / (s.heads / s.key_heads);
       for (int64_t i = 0; i < s.queries; ++i)
         body(Places{(b * s.heads + h) * s.queries + i,
-                    (b * s.key_heads + key_head) * s.keys, s.visible(i)});
+                    (b * s.key_heads + key_head) * s.keys,
+                    s.visible(i),
+                    {s.bias_at(0, b * s.heads + h, i),
+                     s.bias_at(1, b * s.heads + h, i)}});
     }
 }
 
-// The scaled scores of one query.
+// The scaled scores of one query with the biases, the operands from `biases`
+// on.
 template <typename T>
 std::vector<Sum<T>> scores_of(const AttentionShape& s, const Places& at,
-                              const T* query, const T* key) {
+                              const T* query, const T* key,
+                              void* const* biases) {
   std::vector<Sum<T>> scores(static_cast<size_t>(at.visible));
-  for (int64_t j = 0; j < at.visible; ++j)
+  for (int64_t j = 0; j < at.visible; ++j) {
     scores[j] = Sum<T>(s.scale) * dot(query + at.query * s.depth,
                                       key + (at.keys + j) * s.depth, s.depth);
+    for (size_t k = 0; k < s.bias_count; ++k)
+      scores[j] += static_cast<const Sum<T>*>(biases[k])[at.biases[k] + j];
+  }
   return scores;
 }
 
@@ -84,10 +95,11 @@ void attention(const AttentionShape& s, void* const* operands) {
   const T* query = static_cast<const T*>(operands[0]);
   const T* key = static_cast<const T*>(operands[1]);
   const T* value = static_cast<const T*>(operands[2]);
-  const Output result(operands[3], s.result_dtypes[0]);
-  Sum<T>* sums = static_cast<Sum<T>*>(operands[4]);
+  const size_t results = 3 + s.bias_count;
+  const Output result(operands[results], s.result_dtypes[0]);
+  Sum<T>* sums = static_cast<Sum<T>*>(operands[results + 1]);
   for_queries(s, [&](const Places& at) {
-    std::vector<Sum<T>> p = scores_of(s, at, query, key);
+    std::vector<Sum<T>> p = scores_of(s, at, query, key, operands + 3);
     Sum<T> largest = p[0], sum = 0;
     for (Sum<T> score : p) largest = score > largest ? score : largest;
     const Sum<T> shift = softmax_shift(largest);
@@ -105,7 +117,7 @@ void attention(const AttentionShape& s, void* const* operands) {
 }
 
 // With P the probabilities and o the result of a query, and dP = grad value':
-// the scores' gradient is P (dP - grad o').
+// the gradient of the scores with scale and biases is P (dP - grad o').
 template <typename T>
 void attention_grad(const AttentionShape& s, void* const* operands) {
   const T* grad = static_cast<const T*>(operands[0]);
@@ -114,12 +126,19 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
   const T* value = static_cast<const T*>(operands[3]);
   const T* result = static_cast<const T*>(operands[4]);
   const Sum<T>* sums = static_cast<const Sum<T>*>(operands[5]);
+  const size_t results = 6 + s.bias_count;
+  Sum<T>* bias_grad = nullptr;
+  if (s.has_bias_grad) {
+    bias_grad = static_cast<Sum<T>*>(operands[results + 3]);
+    std::fill_n(bias_grad, s.bias_elements(), Sum<T>(0));
+  }
   const int64_t key_rows = s.batch * s.key_heads * s.keys;
   std::vector<Sum<T>> key_grad(static_cast<size_t>(key_rows * s.depth));
   std::vector<Sum<T>> value_grad(static_cast<size_t>(key_rows * s.value_depth));
-  const Output query_out(operands[6], s.result_dtypes[0]);
+  const Output query_out(operands[results], s.result_dtypes[0]);
   for_queries(s, [&](const Places& at) {
-    const std::vector<Sum<T>> scores = scores_of(s, at, query, key);
+    const std::vector<Sum<T>> scores =
+        scores_of(s, at, query, key, operands + 6);
     const T* g = grad + at.query * s.value_depth;
     const Sum<T> shared =
         dot(g, result + at.query * s.value_depth, s.value_depth);
@@ -130,9 +149,10 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
           std::exp((scores[j] - sums[at.query]) - sums[s.rows() + at.query]);
       for (int64_t e = 0; e < s.value_depth; ++e)
         value_grad[row * s.value_depth + e] += p * Sum<T>(g[e]);
-      const Sum<T> score_grad =
-          Sum<T>(s.scale) * p *
-          (dot(g, value + row * s.value_depth, s.value_depth) - shared);
+      const Sum<T> p_grad =
+          dot(g, value + row * s.value_depth, s.value_depth) - shared;
+      if (bias_grad) bias_grad[at.biases[0] + j] += p * p_grad;
+      const Sum<T> score_grad = Sum<T>(s.scale) * p * p_grad;
       for (int64_t d = 0; d < s.depth; ++d) {
         query_grad[d] += score_grad * Sum<T>(key[row * s.depth + d]);
         key_grad[row * s.depth + d] +=
@@ -142,19 +162,24 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
     for (int64_t d = 0; d < s.depth; ++d)
       query_out.store(at.query * s.depth + d, query_grad[d]);
   });
-  const Output key_out(operands[7], s.result_dtypes[1]);
+  const Output key_out(operands[results + 1], s.result_dtypes[1]);
   for (size_t i = 0; i < key_grad.size(); ++i)
     key_out.store(static_cast<int64_t>(i), key_grad[i]);
-  const Output value_out(operands[8], s.result_dtypes[2]);
+  const Output value_out(operands[results + 2], s.result_dtypes[2]);
   for (size_t i = 0; i < value_grad.size(); ++i)
     value_out.store(static_cast<int64_t>(i), value_grad[i]);
+}
+
+template <typename T>
+void attention_or_grad(const AttentionShape& s, void* const* operands) {
+  s.forward ? attention<T>(s, operands) : attention_grad<T>(s, operands);
 }
 
 struct Attention {
   using Function = ReferenceKernel<AttentionShape>::Function;
   template <typename T, typename R>
-  static Function get(KernelId id) {
-    return id == KernelId::attention ? attention<T> : attention_grad<T>;
+  static Function get(KernelId) {
+    return attention_or_grad<T>;
   }
 };
 

@@ -52,7 +52,13 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
       return reference::make_pool(desc.id, shape);
     }
     case KernelId::attention:
-    case KernelId::attention_grad: {
+    case KernelId::attention_grad:
+    case KernelId::biased_attention:
+    case KernelId::biased_attention_grad:
+    case KernelId::biased_attention_grad_all:
+    case KernelId::twice_biased_attention:
+    case KernelId::twice_biased_attention_grad:
+    case KernelId::twice_biased_attention_grad_all: {
       AttentionShape shape;
       if (!parse_attention(desc, &shape, error)) return nullptr;
       return reference::make_attention(desc.id, shape);

@@ -31,7 +31,7 @@ static void addGraph(OpPassManager &pm, const CompileOptions &,
                      const StageTarget &) {
   // Before differentiation, so that gradients are single ops and in
   // channels-last layout, too.
-  pm.addNestedPass<func::FuncOp>(createRecognizeAttentionPass());
+  pm.addPass(createRecognizeAttentionPass());
   pm.addNestedPass<func::FuncOp>(createRecognizeActivationsPass());
   pm.addNestedPass<func::FuncOp>(createRecognizeNormsPass());
   pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());

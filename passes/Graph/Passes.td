@@ -4,16 +4,26 @@
 
 include "mlir/Pass/PassBase.td"
 
-def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::func::FuncOp"> {
+def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::ModuleOp"> {
   let summary = "Replace two products around a softmax by one attention op";
   let description = [{
     Replaces softmax(scale Q K' + mask) V by `train.attention`, whose kernels
     never store the full score matrix. The scale may be a product or quotient
     before or after the product of Q and K, in any number of steps; K may be
-    transposed by its product or by an op before it. The only mask that is
-    recognized is a causal one: a constant that is added or selects, and hides
-    later keys. With any other mask, or if the scores or probabilities have
-    other uses or a dropout, nothing changes.
+    transposed by its product or by an op before it. Reshapes may merge batch
+    and heads, and heads of keys and values may be repeated for groups of
+    queries. PyTorch's guard, which replaces NaN in probabilities by 0, is
+    removed, and so is a rounding of probabilities to 16 bit: attention rounds
+    them if its operands have 16 bit.
+
+    Addends and masks become biases, or make attention causal if they are
+    constants that hide later keys; constants that change nothing go away. If a
+    mask replaces scores by a finite number that hides keys, there must be no
+    other mask, and queries that see no key become zeros: their scores have no
+    gradient, which a bias alone would not give.
+
+    If the scores or probabilities have other uses, a dropout or a soft cap,
+    nothing changes, and a note gives the reason.
 
     ```mlir
     %0 = train.matmul %q, %k {transpose_rhs} : ...
@@ -116,7 +126,7 @@ def ZeroMaskedRowsPass : Pass<"mpc-zero-masked-rows", "::mlir::ModuleOp"> {
     comes from a constant or an input, so that fully masked rows become zeros,
     as `train.attention` does for a query that sees no key. ONNX and PyTorch
     produce NaN there, which ends training. Rows that overflow without a mask
-    stay NaN.
+    stay NaN. A note names the ops that may have such rows, of both kinds.
 
     Needs: a forward graph; `mpc-recognize-attention`.
 

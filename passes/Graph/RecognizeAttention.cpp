@@ -5,11 +5,16 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Graph/Match.h"
+#include "compiler/Dialect/Train/Ops/Gradient.h"
+#include "compiler/Support/Locations.h"
+#include "compiler/Support/Notes.h"
+#include "passes/Graph/AttentionBiases.h"
+#include "passes/Graph/AttentionHeads.h"
+#include "passes/Graph/AttentionScores.h"
 #include "passes/Graph/Passes.h"
 
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "llvm/ADT/MapVector.h"
 
 #include <cmath>
 
@@ -22,103 +27,74 @@ using namespace mlir;
 using namespace mpc;
 
 //===----------------------------------------------------------------------===//
-// Numbers
+// Probabilities
 //===----------------------------------------------------------------------===//
 
-/// If `value` is a tensor times a number, returns the tensor and sets `*factor`
-/// to the number; else returns null.
-static Value multipleOf(Value value, double *factor) {
-  Operation *op = value.getDefiningOp();
-  if (!isa_and_present<train::MulOp, train::DivOp>(op))
-    return nullptr;
-  double number;
-  Value other = besideNumber(op, &number);
-  bool divides = isa<train::DivOp>(op);
-  if (!other || (divides && other != op->getOperand(0)))
-    return nullptr;
-  *factor = divides ? 1 / number : number;
-  return std::isfinite(*factor) && *factor != 0 ? other : nullptr;
-}
-
-/// Removes constant factors from `value` and multiplies `*scale` by them; with
-/// `alone`, only factors whose product has no other use.
-static Value stripScale(Value value, double *scale, bool alone) {
-  double factor;
-  while (Value of = multipleOf(value, &factor)) {
-    if (alone && !value.hasOneUse())
-      break;
-    *scale *= factor;
-    value = of;
-  }
-  return value;
-}
-
-/// The elements of a constant of type T, however it is stored; empty for other
-/// constants.
-template <typename T, typename Resource>
-static SmallVector<T> elementsOf(Value value) {
-  auto constant = value.getDefiningOp<train::ConstantOp>();
-  if (!constant)
-    return {};
-  if (auto dense = dyn_cast<DenseElementsAttr>(constant.getValue()))
-    if (auto values = dense.tryGetValues<T>(); succeeded(values))
-      return llvm::to_vector(*values);
-  if (auto resource = dyn_cast<Resource>(constant.getValue()))
-    if (auto values = resource.tryGetAsArrayRef())
-      return SmallVector<T>(*values);
-  return {};
-}
-
-/// Returns true if `mask` is a constant with one matrix whose elements satisfy
-/// `isRight(element, whether query i sees key j)`.
-template <typename T, typename Resource, typename Predicate>
-static bool isCausal(Value mask, int64_t queries, int64_t keys,
-                     Predicate isRight) {
-  ArrayRef<int64_t> shape = shapeOf(mask);
-  if (shape.size() < 2 || shape.back() != keys ||
-      shape[shape.size() - 2] != queries)
-    return false;
-  SmallVector<T> values = elementsOf<T, Resource>(mask);
-  if (int64_t(values.size()) != queries * keys)
-    return false;
-  for (int64_t i = 0; i < queries; ++i)
-    for (int64_t j = 0; j < keys; ++j)
-      if (!isRight(values[i * keys + j], j <= i))
-        return false;
-  return true;
-}
-
-/// Whether adding `number` to a score makes its exponential zero in f32.
-static bool hides(double number) { return number <= -1e9; }
-
-/// If `masked` is scores with a causal mask (query i sees exactly the keys 0 to
-/// i), returns the scores; else null.
-static Value causallyMasked(Value masked) {
-  ArrayRef<int64_t> shape = shapeOf(masked);
-  int64_t queries = shape[shape.size() - 2], keys = shape.back();
-  if (auto add = masked.getDefiningOp<train::AddOp>())
-    for (auto [scores, mask] : {std::pair(add.getLhs(), add.getRhs()),
-                                std::pair(add.getRhs(), add.getLhs())})
-      if (scores.getType() == masked.getType() &&
-          isCausal<float, DenseF32ResourceElementsAttr>(
-              mask, queries, keys, [](float value, bool isSeen) {
-                return isSeen ? value == 0 : hides(value);
-              }))
-        return scores;
-  auto select = masked.getDefiningOp<train::SelectOp>();
+/// If `value` is PyTorch's guard, p with 0 in place of NaN, returns p. The rows
+/// it changes are fully masked ones, which attention makes 0 itself, and those
+/// with a score that is NaN or infinite. Attention leaves the latter NaN, which
+/// is a difference in the forward pass only: the gradient of the softmax, NaN
+/// times 0, is NaN there with the guard, too.
+static Value beforeGuard(Value value) {
+  auto select = value.getDefiningOp<train::SelectOp>();
   if (!select)
     return nullptr;
-  // Visible scores may be the operand for true or for false.
-  for (bool seen : {true, false}) {
-    Value scores = seen ? select.getOnTrue() : select.getOnFalse();
-    auto hidden = numberOf(seen ? select.getOnFalse() : select.getOnTrue());
-    if (scores.getType() == masked.getType() && hidden && hides(*hidden) &&
-        isCausal<bool, DenseBoolResourceElementsAttr>(
-            select.getCondition(), queries, keys,
-            [&](bool value, bool isSeen) { return value == (isSeen == seen); }))
-      return scores;
+  Value condition = select.getCondition();
+  Value numbers = select.getOnTrue(), others = select.getOnFalse();
+  if (auto negation = condition.getDefiningOp<train::NotOp>()) {
+    condition = negation.getInput();
+    std::swap(numbers, others);
   }
-  return nullptr;
+  auto compare = condition.getDefiningOp<train::CompareOp>();
+  std::optional<double> zero = numberOf(others);
+  if (!compare || compare.getComparison() != train::Comparison::Equal ||
+      compare.getLhs() != numbers || compare.getRhs() != numbers || !zero ||
+      *zero != 0 || numbers.getType() != value.getType())
+    return nullptr;
+  for (Operation *user : numbers.getUsers())
+    if (user != select && user != compare)
+      return nullptr;
+  return numbers;
+}
+
+/// The softmax that computes the left factor of a product, perhaps guarded and
+/// reshaped, or rounded as models in 16 bit do after a softmax in f32:
+/// attention rounds probabilities to the format of its operands. Null if there
+/// is none; sets `*why` if it cannot be used.
+static train::SoftmaxOp softmaxOf(train::MatmulOp product, StringRef *why) {
+  Value value = product.getLhs();
+  bool isAlone = true, isGuarded = false;
+  StringRef between;
+  while (true) {
+    isAlone &= isGuarded || value.hasOneUse();
+    if (auto softmax = value.getDefiningOp<train::SoftmaxOp>()) {
+      size_t rank = shapeOf(value).size();
+      if (rank < 3 || softmax.getAxis() != rank - 1)
+        *why = "the softmax is not along the keys of heads";
+      else if (!between.empty())
+        *why = between;
+      else if (!isAlone)
+        *why = "probabilities are used elsewhere";
+      return softmax;
+    }
+    Value guarded = beforeGuard(value);
+    isGuarded = bool(guarded);
+    Operation *op = value.getDefiningOp();
+    if (guarded) {
+      value = guarded;
+    } else if (auto reshape = dyn_cast_or_null<train::ReshapeOp>(op)) {
+      value = beforeReshape(reshape);
+    } else if (isa_and_present<train::RoundToOp>(op)) {
+      value = op->getOperand(0);
+    } else if (isa_and_present<train::DropoutOp>(op)) {
+      between = "probabilities have a dropout";
+      value = op->getOperand(0);
+    } else {
+      return nullptr;
+    }
+    if (!value)
+      return nullptr;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,122 +103,126 @@ static Value causallyMasked(Value masked) {
 
 namespace {
 
-/// A right operand of a product in the layout of attention: `value`, or its
-/// transpose by `permutation`.
-struct Rows {
-  Value value;
-  SmallVector<int64_t> permutation;
+/// The parts of attention.
+struct Attention {
+  Attention(ArrayRef<int64_t> scores, SymbolTable &symbols)
+      : scores(scores), biases(scores, symbols) {}
 
-  /// The shape after the transpose.
-  SmallVector<int64_t> shape() const {
-    SmallVector<int64_t> result;
-    for (int64_t dim : permutation)
-      result.push_back(shapeOf(value)[dim]);
-    return result;
-  }
-  Value build(RewriterBase &rewriter, Location loc) const {
-    if (llvm::is_sorted(permutation))
-      return value;
-    return train::TransposeOp::create(rewriter, loc, value, permutation);
-  }
+  train::SoftmaxOp softmax;
+  train::MatmulOp inner;
+  SmallVector<int64_t> scores; ///< [batch, heads, queries, keys].
+  Rows query, key, value;
+  float scale = 1;
+  AttentionBiases biases;
 };
 
 } // namespace
 
-/// `factor`, or with `exchange` its transposed matrices, after looking through
-/// a transpose and constant factors.
-static Rows rowsOf(Value factor, bool exchange, double *scale) {
-  Rows rows{scale ? stripScale(factor, scale, /*alone=*/false) : factor, {}};
-  size_t rank = shapeOf(factor).size();
-  rows.permutation = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-  if (auto transpose = rows.value.getDefiningOp<train::TransposeOp>()) {
-    rows.permutation = llvm::to_vector(transpose.getPermutation());
-    rows.value = transpose.getInput();
-    if (scale)
-      rows.value = stripScale(rows.value, scale, /*alone=*/false);
-  }
-  if (exchange)
-    std::swap(rows.permutation[rank - 1], rows.permutation[rank - 2]);
-  return rows;
+/// The extents of scores as [batch, heads, queries, keys], taken from the first
+/// of these values that has more than one leading dimension.
+static SmallVector<int64_t> extentsOf(ArrayRef<Value> values) {
+  ArrayRef<int64_t> shape = shapeOf(values.front());
+  for (Value value : values)
+    if (shapeOf(value).size() > 3) {
+      shape = shapeOf(value);
+      break;
+    }
+  int64_t heads = ShapedType::getNumElements(shape.drop_back(2).drop_front());
+  SmallVector<int64_t> result{shape.front(), heads};
+  llvm::append_range(result, shapeOf(values.front()).take_back(2));
+  return result;
 }
 
-/// [batch, rows, columns] as [batch, 1, rows, columns].
-static Value addHead(RewriterBase &rewriter, Location loc, Value value) {
-  auto type = cast<RankedTensorType>(value.getType());
-  if (type.getRank() == 4)
-    return value;
-  SmallVector<int64_t> shape(type.getShape());
-  shape.insert(shape.begin() + 1, 1);
-  return train::ReshapeOp::create(rewriter, loc, type.clone(shape), value);
+/// Returns what attention would replace `product`. Nothing if it has no softmax
+/// or, with a reason in `*why`, if there is no equivalent attention.
+static std::optional<Attention> match(train::MatmulOp product,
+                                      SymbolTable &symbols, StringRef *why) {
+  if (product.getTransposeLhs())
+    return std::nullopt;
+  train::SoftmaxOp softmax = softmaxOf(product, why);
+  if (!softmax || !why->empty())
+    return std::nullopt;
+  std::optional<Scores> scores = readScores(softmax.getInput(), why);
+  if (!scores)
+    return std::nullopt;
+  train::MatmulOp inner = scores->product;
+  Attention result(
+      extentsOf({softmax.getResult(), product.getLhs(), inner.getResult()}),
+      symbols);
+  result.softmax = softmax;
+  result.inner = inner;
+
+  auto leading = [](Value value) { return shapeOf(value).drop_back(2); };
+  size_t innerRank = shapeOf(inner.getResult()).size();
+  if (innerRank < 3 || shapeOf(inner.getLhs()).size() != innerRank ||
+      shapeOf(inner.getRhs()).size() != innerRank ||
+      shapeOf(product.getRhs()).size() != shapeOf(product.getLhs()).size()) {
+    *why = "factors of the products have different ranks";
+    return std::nullopt;
+  }
+  double scale = scores->scale;
+  result.query = Rows::of(inner.getLhs(), inner.getTransposeLhs(), &scale,
+                          /*mayRepeat=*/false, leading(inner.getResult()));
+  result.key = Rows::of(inner.getRhs(), !inner.getTransposeRhs(), &scale,
+                        /*mayRepeat=*/true, leading(inner.getResult()));
+  result.value = Rows::of(product.getRhs(), product.getTransposeRhs(), nullptr,
+                          /*mayRepeat=*/true, leading(product.getResult()));
+  int64_t heads = result.scores[0] * result.scores[1];
+  int64_t repeats = result.key.getRepeats();
+  if (result.query.countHeads() != heads ||
+      result.key.countHeads() * repeats != heads ||
+      result.value.countHeads() * repeats != heads ||
+      result.value.getRepeats() != repeats || result.scores[1] % repeats != 0) {
+    *why = "queries, keys and values have different heads";
+    return std::nullopt;
+  }
+  result.scale = scale;
+  bool isDouble = getElementTypeOrSelf(product.getType()).isF64();
+  if (!std::isfinite(result.scale) || (isDouble && result.scale != scale)) {
+    *why = "the scale is not an f32";
+    return std::nullopt;
+  }
+  if (!result.biases.read(scores->terms, why))
+    return std::nullopt;
+  return result;
 }
 
 namespace {
 
 struct RecognizeAttention : OpRewritePattern<train::MatmulOp> {
-  using OpRewritePattern::OpRewritePattern;
+  RecognizeAttention(MLIRContext *context, SymbolTable &symbols)
+      : OpRewritePattern(context), symbols(symbols) {}
 
   LogicalResult matchAndRewrite(train::MatmulOp product,
                                 PatternRewriter &rewriter) const override {
-    auto fail = [&](const char *why) {
-      return rewriter.notifyMatchFailure(product, why);
-    };
-    auto softmax = product.getLhs().getDefiningOp<train::SoftmaxOp>();
-    if (!softmax || product.getTransposeLhs())
-      return fail("the left factor is no softmax");
-    ArrayRef<int64_t> scoreShape = shapeOf(softmax.getResult());
-    size_t rank = scoreShape.size();
-    if (rank < 3 || rank > 4 || shapeOf(product.getRhs()).size() != rank)
-      return fail("factors have neither 3 nor 4 dimensions");
-    if (softmax.getAxis() != rank - 1)
-      return fail("the softmax is not along the keys");
-    if (!softmax->hasOneUse())
-      return fail("the probabilities are used elsewhere");
-
-    Value scores = softmax.getInput();
-    Value masked = causallyMasked(scores);
-    if (masked && !scores.hasOneUse())
-      return fail("the masked scores are used elsewhere");
-    if (masked)
-      scores = masked;
-    double scale = 1;
-    scores = stripScale(scores, &scale, /*alone=*/true);
-    auto inner = scores.getDefiningOp<train::MatmulOp>();
-    if (!inner || inner.getTransposeLhs())
-      return fail("the scores are no product, or more than scaled and masked");
-    if (!inner->hasOneUse())
-      return fail("the scores are used elsewhere");
-    if (shapeOf(inner.getLhs()).size() != rank ||
-        shapeOf(inner.getRhs()).size() != rank)
-      return fail("factors of the scores have other ranks");
-
-    Value query = stripScale(inner.getLhs(), &scale, /*alone=*/false);
-    Rows key = rowsOf(inner.getRhs(), !inner.getTransposeRhs(), &scale);
-    Rows value = rowsOf(product.getRhs(), product.getTransposeRhs(), nullptr);
-    ArrayRef<int64_t> batch = shapeOf(query).drop_back(2);
-    if (batch != ArrayRef(key.shape()).drop_back(2) ||
-        batch != ArrayRef(value.shape()).drop_back(2))
-      return fail("heads are broadcast");
-    float narrow = scale;
-    bool isDouble = getElementTypeOrSelf(query.getType()).isF64();
-    if (!std::isfinite(narrow) || (isDouble && narrow != scale))
-      return fail("the scale is no f32");
-
+    StringRef why;
+    std::optional<Attention> found = match(product, symbols, &why);
+    if (!found)
+      return rewriter.notifyMatchFailure(
+          product,
+          why.empty() ? StringRef("the left factor is no softmax") : why);
     // Reports name the node of the last.
     Location loc = rewriter.getFusedLoc(
-        {product.getLoc(), softmax.getLoc(), inner.getLoc()});
+        {product.getLoc(), found->softmax.getLoc(), found->inner.getLoc()});
+    int64_t batch = found->scores[0];
+    Type element = getElementTypeOrSelf(product.getType());
+    Value query = found->query.build(rewriter, loc, batch);
+    SmallVector<Value> biases = found->biases.build(
+        rewriter, loc,
+        element.isF64() ? cast<FloatType>(element) : rewriter.getF32Type(),
+        &query);
     auto attention = train::AttentionOp::create(
-        rewriter, loc, addHead(rewriter, loc, query),
-        addHead(rewriter, loc, key.build(rewriter, loc)),
-        addHead(rewriter, loc, value.build(rewriter, loc)),
-        rewriter.getF32FloatAttr(narrow),
-        masked ? rewriter.getUnitAttr() : UnitAttr());
-    Value result = attention.getResult();
-    if (rank == 3)
-      result =
-          train::ReshapeOp::create(rewriter, loc, product.getType(), result);
-    rewriter.replaceOp(product, result);
+        rewriter, loc, query, found->key.build(rewriter, loc, batch),
+        found->value.build(rewriter, loc, batch), biases,
+        rewriter.getF32FloatAttr(found->scale),
+        found->biases.isCausal() ? rewriter.getUnitAttr() : UnitAttr());
+    rewriter.replaceOp(product,
+                       train::reshapeTo(rewriter, loc, attention.getResult(),
+                                        shapeOf(product.getResult())));
     return success();
   }
+
+  SymbolTable &symbols;
 };
 
 //===----------------------------------------------------------------------===//
@@ -254,10 +234,29 @@ struct RecognizeAttentionPass
   using Base::Base;
 
   void runOnOperation() override {
+    SymbolTable symbols(getOperation());
     RewritePatternSet patterns(&getContext());
-    patterns.add<RecognizeAttention>(&getContext());
+    patterns.add<RecognizeAttention>(&getContext(), symbols);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
-      signalPassFailure();
+      return signalPassFailure();
+
+    // Nodes by the reason why they are not attention.
+    llvm::MapVector<StringRef, llvm::SetVector<StringRef>> missed;
+    getOperation().walk([&](train::MatmulOp product) {
+      StringRef why;
+      (void)match(product, symbols, &why);
+      if (!why.empty())
+        missed[why].insert(nodeName(product.getLoc()));
+    });
+    for (const auto &[why, nodes] : missed)
+      addNote(getOperation(),
+              "product '" + nodes.front() + "'" +
+                  (nodes.size() > 1
+                       ? " and " + Twine(nodes.size() - 1) + " more"
+                       : "") +
+                  " of a softmax: attention not recognised, so scores are "
+                  "stored: " +
+                  why);
   }
 };
 

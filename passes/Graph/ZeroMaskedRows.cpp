@@ -117,9 +117,10 @@ struct ZeroMaskedRowsPass
   void runOnOperation() override {
     ConstantFacts constants;
     SymbolTable symbols(getOperation());
-    llvm::SetVector<StringRef> noted;
+    llvm::SetVector<StringRef> noted, attentions;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
-      if (func.isExternal() || func.getOps<train::SoftmaxOp>().empty())
+      if (func.isExternal() || (func.getOps<train::SoftmaxOp>().empty() &&
+                                func.getOps<train::AttentionOp>().empty()))
         continue;
       Ranges ranges(func, constants);
       for (auto softmax : func.getOps<train::SoftmaxOp>()) {
@@ -132,12 +133,21 @@ struct ZeroMaskedRowsPass
             !everyRowSees(softmax.getInput(), ranges, symbols))
           noted.insert(nodeName(softmax.getLoc()));
       }
+      for (auto attention : func.getOps<train::AttentionOp>())
+        for (Value bias : attention.getBiases())
+          if (ranges.of(bias).isMasked && !everyRowSees(bias, ranges, symbols))
+            attentions.insert(nodeName(attention.getLoc()));
     }
-    if (!noted.empty())
+    note("softmax", noted);
+    note("attention", attentions);
+  }
+
+  void note(StringRef what, const llvm::SetVector<StringRef> &nodes) {
+    if (!nodes.empty())
       addNote(getOperation(),
-              "softmax '" + noted.front() + "'" +
-                  (noted.size() > 1
-                       ? " and " + Twine(noted.size() - 1) + " more"
+              what + " '" + nodes.front() + "'" +
+                  (nodes.size() > 1
+                       ? " and " + Twine(nodes.size() - 1) + " more"
                        : "") +
                   ": fully masked rows (all -inf) produce zeros and zero "
                   "gradients instead of ONNX's NaN");

@@ -22,13 +22,13 @@ namespace {
 
 using namespace kernels;
 using kernels::testing::attention_desc;
+using kernels::testing::attention_ids;
 using kernels::testing::AttentionCase;
 using kernels::testing::AttentionExpectation;
 using kernels::testing::kAttentions;
+using kernels::testing::kBiasedAttentions;
 using kernels::testing::kCudaTypes;
 using kernels::testing::Types;
-
-constexpr KernelId kBoth[] = {KernelId::attention, KernelId::attention_grad};
 
 class CudaAttention : public ::testing::Test {
  protected:
@@ -65,7 +65,7 @@ class CudaAttention : public ::testing::Test {
   void expect_all(const CudaContext& device,
                   const std::vector<AttentionCase>& cases) {
     for (const AttentionCase& c : cases)
-      for (KernelId id : kBoth)
+      for (KernelId id : attention_ids(c))
         for (const auto& [dtype, result] : kCudaTypes) {
           const KernelDesc desc = attention_desc(id, c, dtype, result);
           SCOPED_TRACE(kernels::testing::describe(desc, {1, false}));
@@ -86,6 +86,7 @@ const AttentionCase kUsual = {1, 2, 1, 9, 11, 8, 16, true};
 
 TEST_F(CudaAttention, ComposedStaysWithinTheBound) {
   expect_all(context(false), kAttentions);
+  expect_all(context(false), kBiasedAttentions);
 }
 
 // The graph of the fused engines, computed from its descriptors; for cases that
@@ -130,6 +131,10 @@ TEST_F(CudaAttention, SaysWhatComputesIt) {
             composed + "bf16, as cuDNN's attention has more than one key");
   EXPECT_EQ(said(bf16, kAttentions[10]),
             composed + "bf16, as cuDNN's attention has a positive scale");
+  AttentionCase biased = kUsual;
+  biased.biases = {{true, false, false}};
+  EXPECT_EQ(said(bf16, biased, KernelId::biased_attention),
+            composed + "bf16, as attention with a bias does not use cuDNN");
   EXPECT_EQ(implementation(context(false), KernelId::attention, kUsual, bf16),
             composed + "bf16, as cuDNN is missing: libcudnn.so.9 not found");
   cudnn.version = 91001;
@@ -169,30 +174,33 @@ TEST_F(CudaAttention, DeterministicGradientsHaveNoSums) {
 
 // Five heads of keys, processed two at a time.
 TEST_F(CudaAttention, ManyHeadsAreTakenInParts) {
-  const AttentionCase c = {5, 2, 1, 3, 7, 4, 6, true};
-  for (KernelId id : kBoth)
-    for (const auto& [dtype, result] : kCudaTypes) {
-      const KernelDesc desc = attention_desc(id, c, dtype, result);
-      AttentionShape shape;
-      std::string error;
-      ASSERT_TRUE(parse_attention(desc, &shape, &error)) << error;
-      const CudaContext device = context(false);
-      auto kernel = make_composed_attention(id, shape, device, "asked for",
-                                            &error, 2 * 2 * 3 * 7 * 4);
-      ASSERT_TRUE(kernel) << error;
-      const size_t products = cublaslt.products;
-      AttentionExpectation(desc).check(
-          AsKernel(desc, device, std::move(kernel)));
-      EXPECT_EQ(cublaslt.products - products,
-                3u * (id == KernelId::attention ? 2 : 5));
-    }
+  const AttentionCase plain = {5, 2, 1, 3, 7, 4, 6, true};
+  AttentionCase biased = plain;
+  biased.biases = {{false, true, true}, {true, false, false}};
+  for (const AttentionCase& c : {plain, biased})
+    for (KernelId id : attention_ids(c))
+      for (const auto& [dtype, result] : kCudaTypes) {
+        const KernelDesc desc = attention_desc(id, c, dtype, result);
+        AttentionShape shape;
+        std::string error;
+        ASSERT_TRUE(parse_attention(desc, &shape, &error)) << error;
+        const CudaContext device = context(false);
+        auto kernel = make_composed_attention(shape, device, "asked for",
+                                              &error, 2 * 2 * 3 * 7 * 4);
+        ASSERT_TRUE(kernel) << error;
+        const size_t products = cublaslt.products;
+        AttentionExpectation(desc).check(
+            AsKernel(desc, device, std::move(kernel)));
+        EXPECT_EQ(cublaslt.products - products, 3u * (shape.forward ? 2 : 5));
+      }
 }
 
 // In three orders of threads; a warp computes a row, and there are more rows
 // than warps.
 TEST_F(CudaAttention, SoftmaxIsTheSameInAllOrders) {
-  const AttentionCase c = {1, 2, 2, 40, 37, 8, 40, true};
-  for (KernelId id : kBoth) {
+  const AttentionCase c = {1, 2,  2,    40,    37,
+                           8, 40, true, 0.25f, {{false, false, true}}};
+  for (KernelId id : attention_ids(c)) {
     const KernelDesc desc = attention_desc(id, c, MPC_DTYPE_F32, MPC_DTYPE_F32);
     std::string error;
     const auto kernel = make_cuda_kernel(desc, context(false), &error);

@@ -32,7 +32,10 @@ MPC_POOL_KERNELS(f16, F16)
       AttentionParams, const float*, T*, float*, float*);                      \
   extern "C" void mpc_attention_softmax_grad_##suffix(                         \
       AttentionParams, const float*, const float*, const float*, const float*, \
-      const T*, const T*, T*, T*);
+      const T*, const T*, T*, T*);                                             \
+  extern "C" void mpc_attention_bias_grad_##suffix(                            \
+      AttentionParams, const float*, const float*, const float*, const float*, \
+      const T*, const T*, float*, int64_t);
 MPC_ATTENTION_KERNELS(f32, float)
 MPC_ATTENTION_KERNELS(bf16, Bf16)
 MPC_ATTENTION_KERNELS(f16, F16)
@@ -116,9 +119,10 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD(mpc_max_pool_grad_##suffix) \
   MPC_ADD(mpc_average_pool_##suffix)  \
   MPC_ADD(mpc_average_pool_grad_##suffix)
-#define MPC_ADD_ATTENTION(suffix)         \
-  MPC_ADD(mpc_attention_softmax_##suffix) \
-  MPC_ADD(mpc_attention_softmax_grad_##suffix)
+#define MPC_ADD_ATTENTION(suffix)              \
+  MPC_ADD(mpc_attention_softmax_##suffix)      \
+  MPC_ADD(mpc_attention_softmax_grad_##suffix) \
+  MPC_ADD(mpc_attention_bias_grad_##suffix)
 #define MPC_ADD_EMBEDDING(suffix)       \
   MPC_ADD(mpc_embedding_2_##suffix)     \
   MPC_ADD(mpc_embedding_4_##suffix)     \

@@ -34,7 +34,7 @@ class Group:
 def make_families():
     seeds = "those in the group's JSON file, the first with which rounding is not amplified"
     packages = EXPORTS + " torchvision transformers"
-    groups = "convolutional decoders encoders images perception sequences tables"
+    groups = "attention convolutional decoders encoders images perception sequences tables"
     return {
         f"families-{name}": Group(f"goldens/families/{name}", f"goldens/families/make_families.py {name}", packages, seeds)
         for name in groups.split()
@@ -56,6 +56,8 @@ GROUPS = {
     "masters": of_training("masters", "numpy onnx torch", "12 of NumPy; stochastic rounding 7"),
     "training_info": of_training("training_info", "numpy onnx torch", "7 of NumPy"),
     **make_families(),
+    "recognized": Group("goldens/recognized/bf16", "goldens/makers/make_recognized.py",
+                        EXPORTS + " torchvision transformers", "1 of PyTorch"),
     "models": Group("models/goldens", "models/make_models.py", "numpy onnx onnxruntime torch", NAMES,
                     "bit for bit, but for the last digit of outputs of onnx.reference (NumPy's matrix products)"),
     "ort": Group("models/ort", "models/make_ort_artifacts.py",

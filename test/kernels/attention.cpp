@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "kernels/float_types.h"
 #include "kernels/shapes.h"
@@ -45,8 +46,9 @@ struct Query {
   double log_sum_exp = 0, largest_score = 0, largest_terms = 0;
 };
 
+// `biases` are the elements of each bias for this query.
 Query query_of(const AttentionShape& s, const double* query, const double* key,
-               int64_t index) {
+               int64_t index, const std::vector<const double*>& biases) {
   Query result;
   std::vector<double> scores(static_cast<size_t>(s.visible(index)));
   double largest = -INFINITY;
@@ -59,10 +61,14 @@ Query query_of(const AttentionShape& s, const double* query, const double* key,
       terms += std::fabs(product);
     }
     scores[j] = s.scale * sum;
+    terms *= std::fabs(s.scale);
+    for (const double* bias : biases) {
+      scores[j] += bias[j];
+      terms += std::fabs(bias[j]);
+    }
     largest = std::max(largest, scores[j]);
     result.largest_score = std::max(result.largest_score, std::fabs(scores[j]));
-    result.largest_terms =
-        std::max(result.largest_terms, std::fabs(s.scale) * terms);
+    result.largest_terms = std::max(result.largest_terms, terms);
   }
   double sum = 0;
   for (double score : scores) sum += std::exp(score - largest);
@@ -88,7 +94,38 @@ AttentionShape shape_of(const KernelDesc& desc) {
   return shape;
 }
 
+// The elements of the biases for a query, whose row is counted over all heads.
+std::vector<const double*> biases_of(
+    const AttentionShape& s, const std::vector<std::vector<double>>& inputs,
+    int64_t row) {
+  std::vector<const double*> biases;
+  for (size_t i = 0; i < s.bias_count; ++i)
+    biases.push_back(&inputs[(s.forward ? 3 : 6) + i]
+                            [s.bias_at(i, row / s.queries, row % s.queries)]);
+  return biases;
+}
+
+bool is_forward(KernelId id) {
+  return id == KernelId::attention || id == KernelId::biased_attention ||
+         id == KernelId::twice_biased_attention;
+}
+
+bool has_bias_grad(KernelId id) {
+  return id == KernelId::biased_attention_grad_all ||
+         id == KernelId::twice_biased_attention_grad_all;
+}
+
 }  // namespace
+
+std::vector<KernelId> attention_ids(const AttentionCase& c) {
+  const std::vector<KernelId> ids[] = {
+      {KernelId::attention, KernelId::attention_grad},
+      {KernelId::biased_attention, KernelId::biased_attention_grad,
+       KernelId::biased_attention_grad_all},
+      {KernelId::twice_biased_attention, KernelId::twice_biased_attention_grad,
+       KernelId::twice_biased_attention_grad_all}};
+  return ids[c.biases.size()];
+}
 
 KernelDesc attention_desc(KernelId id, const AttentionCase& c,
                           mpc_dtype_t dtype, mpc_dtype_t result) {
@@ -103,32 +140,58 @@ KernelDesc attention_desc(KernelId id, const AttentionCase& c,
     return TensorDesc{result, tensor.shape};
   };
   const std::vector<int64_t> attributes{c.causal, float_bits(c.scale)};
-  if (id == KernelId::attention)
-    return {id, {query, key, value, as_result(output), sums}, attributes};
-  return {id,
-          {output, query, key, value, output, sums, as_result(query),
-           as_result(key), as_result(value)},
-          attributes};
+  std::vector<TensorDesc> biases;
+  for (const BiasExtents& bias : c.biases)
+    biases.push_back({sum,
+                      {bias.batch ? c.batch : 1, bias.heads ? c.heads : 1,
+                       bias.rows ? c.queries : 1, c.keys}});
+  const bool forward = is_forward(id);
+  KernelDesc desc{id, {}, attributes};
+  if (forward)
+    desc.operands = {query, key, value};
+  else
+    desc.operands = {output, query, key, value, output, sums};
+  desc.operands.insert(desc.operands.end(), biases.begin(), biases.end());
+  if (forward)
+    desc.operands.insert(desc.operands.end(), {as_result(output), sums});
+  else
+    desc.operands.insert(desc.operands.end(),
+                         {as_result(query), as_result(key), as_result(value)});
+  if (has_bias_grad(id)) desc.operands.push_back(biases[0]);
+  return desc;
 }
 
 AttentionExpectation::AttentionExpectation(const KernelDesc& desc)
     : desc_(desc) {
-  const bool forward = desc.id == KernelId::attention;
+  const bool forward = is_forward(desc.id);
   const size_t drawn = forward ? 3 : 4;
-  for (size_t i = 0; i < drawn; ++i)
-    inputs_.push_back(representable(
-        desc.operands[i],
-        uniform(static_cast<int>(i) + 1, element_count(desc.operands[i]))));
+  const size_t biases = shape_of(desc).bias_count;
+  const auto draw = [&](size_t operand) {
+    return representable(desc.operands[operand],
+                         uniform(static_cast<int>(operand) + 1,
+                                 element_count(desc.operands[operand])));
+  };
+  for (size_t i = 0; i < drawn; ++i) inputs_.push_back(draw(i));
+  std::vector<std::vector<double>> drawn_biases;
+  for (size_t i = 0; i < biases; ++i)
+    drawn_biases.push_back(draw((forward ? 3 : 6) + i));
   if (!forward) {
     const std::vector<TensorDesc>& all = desc.operands;
-    const std::vector<std::vector<double>> made =
-        exact({KernelId::attention,
-               {all[1], all[2], all[3], all[4], all[5]},
-               desc.attributes},
-              {inputs_[1], inputs_[2], inputs_[3]});
+    const KernelId ids[] = {KernelId::attention, KernelId::biased_attention,
+                            KernelId::twice_biased_attention};
+    KernelDesc first{ids[biases], {all[1], all[2], all[3]}, desc.attributes};
+    std::vector<std::vector<double>> first_inputs = {inputs_[1], inputs_[2],
+                                                     inputs_[3]};
+    for (size_t i = 0; i < biases; ++i) {
+      first.operands.push_back(all[6 + i]);
+      first_inputs.push_back(drawn_biases[i]);
+    }
+    first.operands.insert(first.operands.end(), {all[4], all[5]});
+    const std::vector<std::vector<double>> made = exact(first, first_inputs);
     inputs_.push_back(representable(all[4], made[0]));
     inputs_.push_back(in_two_parts(all[5], made[1]));
   }
+  inputs_.insert(inputs_.end(), drawn_biases.begin(), drawn_biases.end());
   outputs_ = exact(desc, inputs_);
   for (const std::vector<double>& output : outputs_)
     bounds_.emplace_back(output.size(), 0.0);
@@ -150,8 +213,9 @@ void AttentionExpectation::bound_forward() {
   const AttentionShape s = shape_of(desc_);
   const double u = wide_roundoff(s.dtype), narrow = roundoff(s.dtype);
   for_queries(s, [&](int64_t row, int64_t keys, int64_t index) {
-    const Query q = query_of(s, &inputs_[0][row * s.depth],
-                             &inputs_[1][keys * s.depth], index);
+    const Query q =
+        query_of(s, &inputs_[0][row * s.depth], &inputs_[1][keys * s.depth],
+                 index, biases_of(s, inputs_, row));
     const double score =
         2.0 * (s.depth + 2) * u * q.largest_terms + 4 * u * q.largest_score;
     const double sum = 2.0 * (static_cast<double>(q.p.size()) + 8) * u;
@@ -179,9 +243,12 @@ void AttentionExpectation::bound_gradient() {
   const double key_terms =
       2.0 * (static_cast<double>(s.queries * group) + 2) * u +
       (group > 1 ? narrow : 0.0);
+  // Scores are added to an element of the gradient of the bias one by one.
+  const double bias_terms = 2.0 * (static_cast<double>(s.rows()) + 2) * u;
   for_queries(s, [&](int64_t row, int64_t keys, int64_t index) {
-    const Query q = query_of(s, &inputs_[1][row * s.depth],
-                             &inputs_[2][keys * s.depth], index);
+    const Query q =
+        query_of(s, &inputs_[1][row * s.depth], &inputs_[2][keys * s.depth],
+                 index, biases_of(s, inputs_, row));
     const double score = 2.0 * (s.depth + 2) * u * q.largest_terms +
                          4 * u * (q.largest_score + std::fabs(q.log_sum_exp));
     // The sums of exponentials may be rounded.
@@ -195,9 +262,14 @@ void AttentionExpectation::bound_gradient() {
       double p_grad = 0;
       for (int64_t e = 0; e < s.value_depth; ++e)
         p_grad += std::fabs(g[e] * inputs_[3][at * s.value_depth + e]);
-      const double terms = std::fabs(s.scale) * q.p[j] * (p_grad + shared);
-      const double error =
-          terms * (p_error + 2.0 * (s.value_depth + 4) * u + narrow) + tiny;
+      const double unscaled = q.p[j] * (p_grad + shared);
+      const double terms = std::fabs(s.scale) * unscaled;
+      const double relative = p_error + 2.0 * (s.value_depth + 4) * u + narrow;
+      const double error = terms * relative + tiny;
+      if (s.has_bias_grad)
+        bounds_[3][s.bias_at(0, row / s.queries, index) +
+                   static_cast<int64_t>(j)] +=
+            unscaled * (relative + bias_terms) + tiny;
       for (int64_t d = 0; d < s.depth; ++d) {
         bounds_[0][row * s.depth + d] +=
             (error + 2.0 * (static_cast<double>(s.keys) + 2) * u * terms) *
@@ -332,6 +404,37 @@ void expect_zeros_for_empty_rows(mpc_dtype_t dtype, const MakeKernel& make) {
   EXPECT_EQ(grads[2], (std::vector<double>{0.5, 0.5, 0.5, 0.5}));
   // Only the first query: 2^-100 * p * (v - result), with p = 1/2.
   EXPECT_EQ(grads[1], (std::vector<double>{-0x1p-101, 0x1p-101}));
+}
+
+void expect_hidden_keys(mpc_dtype_t dtype, const MakeKernel& make) {
+  const AttentionCase c{1, 1, 1,     3,    2,
+                        1, 2, false, 1.0f, {{false, false, true}}};
+  const double inf = std::numeric_limits<double>::infinity();
+  const double lowest = std::numeric_limits<float>::lowest();
+  const std::vector<std::vector<double>> operands = {
+      {1, 1, 2}, {1, 5}, {1, 2, 3, 4}};
+  const std::vector<double> bias = {-1, -inf, -inf, -inf, lowest, lowest};
+  const KernelDesc forward =
+      attention_desc(KernelId::biased_attention, c, dtype, dtype);
+  const auto made =
+      outputs_of(forward, make, {operands[0], operands[1], operands[2], bias});
+  EXPECT_EQ(made[0], (std::vector<double>{1, 2, 0, 0, 2, 3}));
+  const KernelDesc backward =
+      attention_desc(KernelId::biased_attention_grad_all, c, dtype, dtype);
+  const auto grads = outputs_of(backward, make,
+                                {{1, 2, 5, 7, 0, 1},
+                                 operands[0],
+                                 operands[1],
+                                 operands[2],
+                                 made[0],
+                                 made[1],
+                                 bias});
+  // The last query's probabilities are 1/2, so the score gradients are 1/2 (3 -
+  // 2 - ...): 1/2 (2 - 3) and 1/2 (4 - 3).
+  EXPECT_EQ(grads[0], (std::vector<double>{0, 0, -0.5 * 1 + 0.5 * 5}));
+  EXPECT_EQ(grads[1], (std::vector<double>{-1, 1}));
+  EXPECT_EQ(grads[2], (std::vector<double>{1, 2.5, 0, 0.5}));
+  EXPECT_EQ(grads[3], (std::vector<double>{0, 0, 0, 0, -0.5, 0.5}));
 }
 
 }  // namespace mpc::kernels::testing

@@ -12,10 +12,16 @@
 
 namespace mpc::kernels::testing {
 
+// Which extents of a bias are those of the scores; the others are 1.
+struct BiasExtents {
+  bool batch, heads, rows;
+};
+
 struct AttentionCase {
   int64_t batch, heads, key_heads, queries, keys, depth, value_depth;
   bool causal;
   float scale = 0.25f;
+  std::vector<BiasExtents> biases = {};
 };
 
 // Sizes near those of vectors, strips and blocks; longer and shorter keys.
@@ -33,6 +39,38 @@ inline const std::vector<AttentionCase> kAttentions = {
     {1, 1, 1, 130, 70, 32, 32, false, -0.125f},
 };
 
+// Masks for padding, of every query, of a head, learned for all batches; with
+// groups of heads and two biases; one for all scores, and one for each.
+inline const std::vector<AttentionCase> kBiasedAttentions = {
+    {2, 3, 3, 5, 7, 4, 6, false, 0.25f, {{true, false, false}}},
+    {2, 2, 2, 9, 5, 8, 4, true, 0.25f, {{true, false, true}}},
+    {3, 4, 2, 6, 11, 5, 3, false, 0.5f, {{false, true, true}}},
+    {2, 4, 1, 17, 33, 8, 8, false, 1.0f, {{false, true, false}}},
+    {2, 4, 2, 7, 7, 4, 4, true, 0.25f, {{false, false, true}}},
+    {3, 2, 2, 4, 6, 3, 5, false, 0.25f, {{true, true, true}}},
+    {2,
+     6,
+     2,
+     33,
+     9,
+     8,
+     8,
+     false,
+     -0.5f,
+     {{false, true, true}, {true, false, false}}},
+    {2,
+     2,
+     1,
+     5,
+     8,
+     4,
+     4,
+     true,
+     0.25f,
+     {{true, true, false}, {true, false, true}}},
+    {1, 1, 1, 1, 1, 1, 1, false, 1.0f, {{false, false, false}}},
+};
+
 // Several strips and steps of the keys.
 inline const std::vector<AttentionCase> kLargeAttentions = {
     {1, 2, 2, 200, 200, 64, 64, true, 0.125f},
@@ -41,6 +79,23 @@ inline const std::vector<AttentionCase> kLargeAttentions = {
     {1, 3, 3, 129, 700, 16, 16, false},
     {1, 1, 1, 1100, 1100, 8, 8, true},
 };
+
+inline const std::vector<AttentionCase> kLargeBiasedAttentions = {
+    {2, 3, 1, 150, 600, 32, 48, true, 0.25f, {{false, true, true}}},
+    {1,
+     3,
+     3,
+     300,
+     700,
+     16,
+     16,
+     false,
+     0.25f,
+     {{true, false, false}, {false, true, true}}},
+};
+
+// The kernels for so many biases; the first one is the forward kernel.
+std::vector<KernelId> attention_ids(const AttentionCase& c);
 
 KernelDesc attention_desc(KernelId id, const AttentionCase& c,
                           mpc_dtype_t dtype, mpc_dtype_t result);
@@ -76,6 +131,11 @@ void expect_exact_for_large_scores(mpc_dtype_t dtype, const MakeKernel& make);
 // Fully masked queries (all scores -inf) give zeros and zero gradients, without
 // any effect on other queries.
 void expect_zeros_for_empty_rows(mpc_dtype_t dtype, const MakeKernel& make);
+
+// A bias of minus infinity hides a key, and a query of which it hides all keys
+// gives zeros and zero gradients. If all biases of a row are the lowest number,
+// scores do not matter.
+void expect_hidden_keys(mpc_dtype_t dtype, const MakeKernel& make);
 
 }  // namespace mpc::kernels::testing
 

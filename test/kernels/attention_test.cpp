@@ -15,8 +15,6 @@ namespace {
 
 constexpr mpc_dtype_t f16 = MPC_DTYPE_F16, f32 = MPC_DTYPE_F32,
                       bf16 = MPC_DTYPE_BF16, f64 = MPC_DTYPE_F64;
-constexpr KernelId kBoth[] = {KernelId::attention, KernelId::attention_grad};
-
 using Types = std::pair<mpc_dtype_t, mpc_dtype_t>;
 
 constexpr Types kTypes[] = {{f32, f32},  {f64, f64}, {bf16, bf16},
@@ -25,7 +23,7 @@ constexpr Types kTypes[] = {{f32, f32},  {f64, f64}, {bf16, bf16},
 void expect_on_cpu(const std::vector<AttentionCase>& cases,
                    const std::vector<Context>& contexts) {
   for (const AttentionCase& c : cases)
-    for (KernelId id : kBoth)
+    for (KernelId id : attention_ids(c))
       for (const auto& [dtype, result] : kTypes) {
         const KernelDesc desc = attention_desc(id, c, dtype, result);
         const AttentionExpectation expectation(desc);
@@ -45,9 +43,14 @@ TEST(Attention, StaysWithinTheBoundInStrips) {
   expect_on_cpu(kLargeAttentions, {{2, false}});
 }
 
-TEST(Attention, ReferenceStaysWithinTheBound) {
-  for (const AttentionCase& c : kAttentions)
-    for (KernelId id : kBoth)
+TEST(Attention, StaysWithinTheBoundWithBiases) {
+  expect_on_cpu(kBiasedAttentions, {{1, false}, {3, true}});
+  expect_on_cpu(kLargeBiasedAttentions, {{2, false}});
+}
+
+void expect_on_reference(const std::vector<AttentionCase>& cases) {
+  for (const AttentionCase& c : cases)
+    for (KernelId id : attention_ids(c))
       for (const auto& [dtype, result] :
            {Types{f32, f32}, Types{f16, f16}, Types{f16, f32},
             Types{bf16, bf16}, Types{bf16, f32}}) {
@@ -58,6 +61,11 @@ TEST(Attention, ReferenceStaysWithinTheBound) {
         ASSERT_TRUE(kernel) << error;
         AttentionExpectation(desc).check(*kernel);
       }
+}
+
+TEST(Attention, ReferenceStaysWithinTheBound) {
+  expect_on_reference(kAttentions);
+  expect_on_reference(kBiasedAttentions);
 }
 
 // Each gradient may have its own type.
@@ -82,9 +90,9 @@ std::vector<Buffer> run_on(const KernelDesc& desc, const Context& context,
 
 // Results do not depend on the number of threads even without deterministic
 // mode.
-TEST(Attention, AnyNumberOfThreadsGivesTheSameBits) {
-  for (const AttentionCase& c : kLargeAttentions)
-    for (KernelId id : kBoth)
+void expect_same_bits(const std::vector<AttentionCase>& cases) {
+  for (const AttentionCase& c : cases)
+    for (KernelId id : attention_ids(c))
       for (const auto& [dtype, result] : kTypes) {
         if (dtype == f64) continue;
         const KernelDesc desc = attention_desc(id, c, dtype, result);
@@ -98,6 +106,12 @@ TEST(Attention, AnyNumberOfThreadsGivesTheSameBits) {
             EXPECT_TRUE(one[i] == more[i]) << "operand " << i;
         }
       }
+}
+
+TEST(Attention, AnyNumberOfThreadsGivesTheSameBits) {
+  expect_same_bits(kLargeAttentions);
+  expect_same_bits(kBiasedAttentions);
+  expect_same_bits(kLargeBiasedAttentions);
 }
 
 // Scores far apart, equal, and NaN. The first probability is 1 if the
@@ -179,6 +193,8 @@ TEST(Attention, EmptyRowsGiveZeros) {
   on_cpu_and_reference(expect_zeros_for_empty_rows);
 }
 
+TEST(Attention, HidesKeys) { on_cpu_and_reference(expect_hidden_keys); }
+
 // Expects both makers to reject the description with this text.
 void expect_refused(const KernelDesc& desc, const std::string& text) {
   std::string error;
@@ -243,6 +259,41 @@ TEST(Attention, RefusesWhatIsWrong) {
   expect_refused(desc,
                  "attention_grad: operand 8 must have shape [2, 2, 7, 3], "
                  "found [2, 2, 7, 4]");
+}
+
+TEST(Attention, RefusesWrongBiases) {
+  AttentionCase c{2, 6, 2, 5, 7, 4, 3, false};
+  c.biases = {{true, false, false}, {false, true, true}};
+  const auto forward = [&] {
+    return attention_desc(KernelId::twice_biased_attention, c, bf16, bf16);
+  };
+  KernelDesc desc = forward();
+  desc.operands[4].dtype = bf16;
+  expect_refused(desc,
+                 "twice_biased_attention: operand 4 must be f32, found bf16");
+  desc = forward();
+  desc.operands[3].shape = {2, 1, 1};
+  expect_refused(desc,
+                 "twice_biased_attention: operand 3 must have rank 4, found 3");
+  for (const std::vector<int64_t>& shape : {std::vector<int64_t>{3, 1, 1, 7},
+                                            {1, 2, 1, 7},
+                                            {1, 1, 4, 7},
+                                            {1, 1, 5, 1}}) {
+    desc = forward();
+    desc.operands[4].shape = shape;
+    std::string error;
+    EXPECT_FALSE(make_cpu_kernel(desc, {2, false}, &error));
+    EXPECT_NE(error.find("does not broadcast to scores of [2, 6, 5, 7]"),
+              std::string::npos)
+        << error;
+  }
+  desc = attention_desc(
+      KernelId::biased_attention_grad_all,
+      {2, 6, 2, 5, 7, 4, 3, false, 0.25f, {{false, true, true}}}, f32, f32);
+  desc.operands[10].shape = {1, 1, 5, 7};
+  expect_refused(desc,
+                 "biased_attention_grad_all: operand 10 must have shape [1, 6, "
+                 "5, 7], found [1, 1, 5, 7]");
 }
 
 }  // namespace

@@ -38,6 +38,21 @@ struct Raw<Bf16> {
   static uint16_t of(float value) { return Bf16::round(value); }
 };
 
+// Scales the scores of row `i` and adds the biases, if there are any. Returns
+// the scale that the scores still need.
+inline float add_biases(const Strip& s, int64_t i, int64_t visible,
+                        float* scores) {
+  float scale = s.shape.scale;
+  for (size_t k = 0; k < s.shape.bias_count; ++k) {
+    const float* bias = s.biases[k] + i * s.shape.biases[k].row;
+#pragma omp simd
+    for (int64_t j = 0; j < visible; ++j)
+      scores[j] = scores[j] * scale + bias[j];
+    scale = 1;
+  }
+  return scale;
+}
+
 // Computes the probabilities of the first `visible` scores, and zero for the
 // rest of `count`. `p` may be the same memory as the scores. Returns the
 // logarithm of the sum of the exponentials.
@@ -65,18 +80,30 @@ LogSumExp<float> softmax_row(float* scores, float scale, int64_t visible,
   return log_sum_exp<double>(largest, sum);
 }
 
-// Computes the probabilities from the scores, and the gradients of the unscaled
-// scores from those of the probabilities.
+// Adds the gradients of scores with bias to those of the bias.
+inline void add_bias_grad(const float* scores, const float* p_grads,
+                          const LogSumExp<float>& sum, float shared,
+                          int64_t visible, float* bias_grad) {
+  const float high = sum.high, low = sum.low;
+#pragma omp simd
+  for (int64_t j = 0; j < visible; ++j)
+    bias_grad[j] +=
+        exponential((scores[j] - high) - low) * (p_grads[j] - shared);
+}
+
+// Computes the probabilities from the scores times `scale`, and the gradients
+// of the scores, times `grad_scale`, from those of the probabilities.
 template <typename T>
 void softmax_grad_row(const float* scores, const float* p_grads, float scale,
-                      const LogSumExp<float>& sum, float shared,
-                      int64_t visible, int64_t count, typename Raw<T>::type* p,
+                      float grad_scale, const LogSumExp<float>& sum,
+                      float shared, int64_t visible, int64_t count,
+                      typename Raw<T>::type* p,
                       typename Raw<T>::type* score_grads) {
   const float high = sum.high, low = sum.low;
 #pragma omp simd
   for (int64_t j = 0; j < visible; ++j) {
     const float probability = exponential((scores[j] * scale - high) - low);
-    const float grad = probability * (p_grads[j] - shared) * scale;
+    const float grad = probability * (p_grads[j] - shared) * grad_scale;
     p[j] = Raw<T>::of(probability);
     score_grads[j] = Raw<T>::of(grad);
   }
@@ -95,9 +122,11 @@ float dot_row(const T* a, const T* b, int64_t count) {
 template <typename T>
 void softmax_strip(const Strip& s, float* scores, void* p, Sums<float> sums) {
   for (int64_t i = 0; i < s.rows; ++i) {
+    const int64_t visible = std::min(s.shape.visible(s.first + i), s.count);
+    float* row = scores + i * s.count;
+    const float scale = add_biases(s, i, visible, row);
     const LogSumExp<float> sum =
-        softmax_row<T>(scores + i * s.count, s.shape.scale,
-                       std::min(s.shape.visible(s.first + i), s.count), s.count,
+        softmax_row<T>(row, scale, visible, s.count,
                        static_cast<typename Raw<T>::type*>(p) + i * s.count);
     sums.high[i] = sum.high;
     sums.low[i] = sum.low;
@@ -105,10 +134,9 @@ void softmax_strip(const Strip& s, float* scores, void* p, Sums<float> sums) {
 }
 
 template <typename T>
-void softmax_grad_strip(const Strip& s, const float* scores,
-                        const float* p_grads, Sums<const float> sums,
-                        const void* grad, const void* result, void* p,
-                        void* score_grads) {
+void softmax_grad_strip(const Strip& s, float* scores, const float* p_grads,
+                        Sums<const float> sums, const void* grad,
+                        const void* result, void* p, void* score_grads) {
   using Stored = typename Raw<T>::type;
   const int64_t depth = s.shape.value_depth;
   for (int64_t i = 0; i < s.rows; ++i) {
@@ -116,10 +144,15 @@ void softmax_grad_strip(const Strip& s, const float* scores,
         dot_row(static_cast<const T*>(grad) + i * depth,
                 static_cast<const T*>(result) + i * depth, depth);
     const int64_t at = i * s.count;
-    softmax_grad_row<T>(
-        scores + at, p_grads + at, s.shape.scale, {sums.high[i], sums.low[i]},
-        shared, std::min(s.shape.visible(s.first + i), s.count), s.count,
-        static_cast<Stored*>(p) + at, static_cast<Stored*>(score_grads) + at);
+    const int64_t visible = std::min(s.shape.visible(s.first + i), s.count);
+    const LogSumExp<float> sum = {sums.high[i], sums.low[i]};
+    const float scale = add_biases(s, i, visible, scores + at);
+    if (s.bias_grad)
+      add_bias_grad(scores + at, p_grads + at, sum, shared, visible,
+                    s.bias_grad + i * s.shape.biases[0].row);
+    softmax_grad_row<T>(scores + at, p_grads + at, scale, s.shape.scale, sum,
+                        shared, visible, s.count, static_cast<Stored*>(p) + at,
+                        static_cast<Stored*>(score_grads) + at);
   }
 }
 

@@ -102,6 +102,7 @@ PlanRequest request_for(const AttentionProblem& problem) {
 std::string unsupported_reason(const AttentionProblem& problem,
                                const CudaContext& context) {
   const AttentionShape& s = problem.shape;
+  if (s.bias_count != 0) return "attention with a bias does not use cuDNN";
   if (s.dtype == MPC_DTYPE_F32) return "cuDNN's attention is of 16 bit";
   for (size_t i = 0; i < (problem.forward ? 1u : 3u); ++i)
     if (s.result_dtypes[i] != s.dtype)
@@ -123,12 +124,10 @@ std::string unsupported_reason(const AttentionProblem& problem,
 
 }  // namespace
 
-std::unique_ptr<CudaKernel> make_cuda_attention(KernelId id,
-                                                const AttentionShape& shape,
+std::unique_ptr<CudaKernel> make_cuda_attention(const AttentionShape& shape,
                                                 const CudaContext& context,
                                                 std::string* error) {
-  AttentionProblem problem{id == KernelId::attention, shape,
-                           context.deterministic,
+  AttentionProblem problem{shape.forward, shape, context.deterministic,
                            -std::numeric_limits<float>::infinity()};
   std::string why = unsupported_reason(problem, context);
   if (why.empty()) {
@@ -145,7 +144,7 @@ std::unique_ptr<CudaKernel> make_cuda_attention(KernelId id,
     if (plan)
       return std::make_unique<CudnnAttention>(context, problem, request, plan);
   }
-  return make_composed_attention(id, shape, context, std::move(why), error);
+  return make_composed_attention(shape, context, std::move(why), error);
 }
 
 }  // namespace mpc::kernels

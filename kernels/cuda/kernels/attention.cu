@@ -1,5 +1,6 @@
-// The softmax of attention and its gradient, with a warp per row of scores.
-// Sums are in f32, in an order that depends on the shape alone.
+// The softmax of attention and its gradient, with a warp per row of scores, and
+// the gradient of the bias, with a thread per element. Sums are in f32, in an
+// order that depends on the shape alone.
 
 #include "kernels/cuda/kernels/attention_params.h"
 #include "kernels/cuda/kernels/device.h"
@@ -44,6 +45,43 @@ __device__ __forceinline__ void for_rows(const AttentionParams& p, F&& body) {
   }
 }
 
+// The position of the row of a bias that belongs to row `row`.
+__device__ __forceinline__ int64_t bias_at(const AttentionParams& p, int bias,
+                                           int64_t row) {
+  const int64_t head = p.first_head + row / p.queries;
+  const mpc::kernels::BiasStrides& strides = p.bias_strides[bias];
+  return head / p.heads * strides.batch + head % p.heads * strides.head +
+         row % p.queries * strides.row;
+}
+
+// The scores of a row, scaled and with biases.
+struct Scores {
+  __device__ __forceinline__ Scores(const AttentionParams& p,
+                                    const float* all_scores, int64_t row)
+      : scores(all_scores + row * p.keys), scale(p.scale) {
+    for (int i = 0; i < static_cast<int>(mpc::kernels::kMaxBiases); ++i)
+      biases[i] = p.biases[i] ? p.biases[i] + bias_at(p, i, row) : nullptr;
+  }
+  __device__ __forceinline__ float operator[](int32_t j) const {
+    float score = scores[j] * scale;
+    for (const float* bias : biases)
+      if (bias) score += bias[j];
+    return score;
+  }
+  const float* scores;
+  const float* biases[mpc::kernels::kMaxBiases];
+  float scale;
+};
+
+// The probability of a score. The product may use another algorithm than in the
+// forward pass and give slightly different scores; large ones must not lead to
+// probabilities above 1. NaN is kept.
+__device__ __forceinline__ float probability_of(float score,
+                                                const LogSumExp<float>& sum) {
+  const float power = (score - sum.high) - sum.low;
+  return expf(power > 0.0f ? 0.0f : power);
+}
+
 // If operands are f32, probabilities overwrite the scores: a lane reads an
 // element before it writes it.
 template <typename T>
@@ -51,21 +89,20 @@ __device__ __forceinline__ void softmax(const AttentionParams& p,
                                         const float* all_scores, T* all_p,
                                         float* high, float* low) {
   for_rows(p, [&](int64_t row, int lane, int32_t visible) {
-    const float* scores = all_scores + row * p.keys;
+    const Scores scores(p, all_scores, row);
     T* out = all_p + row * p.keys;
     float largest = -INFINITY;
     for (int32_t j = lane; j < visible; j += kLanes)
-      largest = fmaxf(largest, scores[j] * p.scale);
+      largest = fmaxf(largest, scores[j]);
     largest = warp_max(largest);
     const float shift = mpc::kernels::softmax_shift(largest);
     float sum = 0;
     for (int32_t j = lane; j < visible; j += kLanes)
-      sum += expf(scores[j] * p.scale - shift);
+      sum += expf(scores[j] - shift);
     sum = warp_sum(sum);
     const float divisor = mpc::kernels::softmax_divisor(sum);
     for (int32_t j = lane; j < p.keys; j += kLanes)
-      out[j] =
-          T(j < visible ? expf(scores[j] * p.scale - shift) / divisor : 0.0f);
+      out[j] = T(j < visible ? expf(scores[j] - shift) / divisor : 0.0f);
     if (lane == 0) {
       const LogSumExp<float> parts =
           mpc::kernels::log_sum_exp<double>(largest, sum);
@@ -83,7 +120,7 @@ __device__ __forceinline__ void softmax_grad(
     const float* high, const float* low, const T* grad, const T* result,
     T* all_p, T* all_score_grads) {
   for_rows(p, [&](int64_t row, int lane, int32_t visible) {
-    const float* scores = all_scores + row * p.keys;
+    const Scores scores(p, all_scores, row);
     const float* p_grads = all_grads + row * p.keys;
     T* out = all_p + row * p.keys;
     T* score_grads = all_score_grads + row * p.keys;
@@ -94,12 +131,8 @@ __device__ __forceinline__ void softmax_grad(
     shared = warp_sum(shared);
     const LogSumExp<float> sum = {high[row], low[row]};
     for (int32_t j = lane; j < p.keys; j += kLanes) {
-      // The product may use another algorithm than in the forward pass and give
-      // slightly different scores; large ones must not lead to probabilities
-      // above 1. NaN is kept.
-      const float power = (scores[j] * p.scale - sum.high) - sum.low;
       const float probability =
-          j < visible ? expf(power > 0.0f ? 0.0f : power) : 0.0f;
+          j < visible ? probability_of(scores[j], sum) : 0.0f;
       // Masked elements may hold anything.
       const float score_grad =
           j < visible ? probability * (p_grads[j] - shared) * p.scale : 0.0f;
@@ -107,6 +140,47 @@ __device__ __forceinline__ void softmax_grad(
       score_grads[j] = T(score_grad);
     }
   });
+}
+
+// Adds the gradients of these rows' scores to those of the `count` elements of
+// the first bias: a thread adds all that belong to an element, in order.
+template <typename T>
+__device__ __forceinline__ void bias_grad(const AttentionParams& p,
+                                          const float* all_scores,
+                                          const float* all_grads,
+                                          const float* high, const float* low,
+                                          const T* grad, const T* result,
+                                          float* bias_grads, int64_t count) {
+  const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  const int64_t first =
+      static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (int64_t element = first; element < count; element += threads) {
+    const int32_t j = static_cast<int32_t>(element % p.keys);
+    // The queries to which the element is added.
+    int32_t begin = 0, end = p.queries;
+    if (p.bias_strides[0].row) {
+      begin = static_cast<int32_t>(element / p.keys % p.queries);
+      end = begin + 1;
+    }
+    const int32_t first_query = begin;
+    if (p.causal && begin < j) begin = j;
+    float total = bias_grads[element];
+    for (int64_t head = 0; head < p.rows / p.queries; ++head) {
+      if (bias_at(p, 0, head * p.queries + first_query) + j != element)
+        continue;
+      for (int32_t query = begin; query < end; ++query) {
+        const int64_t row = head * p.queries + query;
+        float shared = 0;
+        for (int32_t e = 0; e < p.value_depth; ++e)
+          shared += static_cast<float>(grad[row * p.value_depth + e]) *
+                    static_cast<float>(result[row * p.value_depth + e]);
+        const float score = Scores(p, all_scores, row)[j];
+        total += probability_of(score, {high[row], low[row]}) *
+                 (all_grads[row * p.keys + j] - shared);
+      }
+    }
+    bias_grads[element] = total;
+  }
 }
 
 }  // namespace
@@ -125,6 +199,14 @@ __device__ __forceinline__ void softmax_grad(
           T* p, T* score_grads) {                                              \
     softmax_grad(params, scores, p_grads, high, low, grad, result, p,          \
                  score_grads);                                                 \
+  }                                                                            \
+  extern "C" __global__ void __launch_bounds__(256)                            \
+      mpc_attention_bias_grad_##suffix(                                        \
+          AttentionParams params, const float* scores, const float* p_grads,   \
+          const float* high, const float* low, const T* grad, const T* result, \
+          float* bias_grads, int64_t count) {                                  \
+    bias_grad(params, scores, p_grads, high, low, grad, result, bias_grads,    \
+              count);                                                          \
   }
 MPC_ATTENTION_KERNELS(f32, float)
 MPC_ATTENTION_KERNELS(bf16, Bf16)

@@ -6,6 +6,8 @@
 
 #include <cstdint>
 
+#include "kernels/shapes.h"
+
 namespace mpc::kernels {
 
 struct AttentionParams {
@@ -13,6 +15,13 @@ struct AttentionParams {
   int32_t queries, keys, value_depth;
   bool causal;
   float scale;
+  // The heads of the queries, and which of those of all batches is the first
+  // one here.
+  int32_t heads;
+  int64_t first_head;
+  // The biases and their strides; a bias that is missing is null.
+  const float* biases[kMaxBiases];
+  BiasStrides bias_strides[kMaxBiases];
 };
 
 }  // namespace mpc::kernels

@@ -50,10 +50,9 @@ struct Part {
 
 class ComposedAttention final : public CudaKernel {
  public:
-  ComposedAttention(bool forward, const AttentionShape& shape,
-                    const CudaContext& context, std::string why,
-                    int64_t score_bytes)
-      : forward_(forward),
+  ComposedAttention(const AttentionShape& shape, const CudaContext& context,
+                    std::string why, int64_t score_bytes)
+      : forward_(shape.forward),
         shape_(shape),
         context_(context),
         why_(std::move(why)),
@@ -68,6 +67,13 @@ class ComposedAttention final : public CudaKernel {
     function_ =
         context_.shared->function(context_, function_name_.c_str(), &error);
     if (!function_) return error;
+    if (shape_.has_bias_grad) {
+      const std::string name = std::string("mpc_attention_bias_grad_") +
+                               mpc_dtype_name(shape_.dtype);
+      bias_grad_function_ =
+          context_.shared->function(context_, name.c_str(), &error);
+      if (!bias_grad_function_) return error;
+    }
     const int64_t heads = shape_.batch * shape_.key_heads;
     const int64_t bytes = rows_ * shape_.keys * 4;
     const int64_t most = std::max<int64_t>(1, score_bytes_ / bytes);
@@ -91,6 +97,14 @@ class ComposedAttention final : public CudaKernel {
   std::string enqueue(const CUdeviceptr* operands, CUdeviceptr workspace,
                       cuda::CUstream stream) const override {
     const int64_t heads = shape_.batch * shape_.key_heads;
+    if (shape_.has_bias_grad) {
+      const size_t bytes =
+          static_cast<size_t>(shape_.bias_elements()) * sizeof(float);
+      const cuda::CUresult result = context_.driver->cuMemsetD8Async(
+          operands[results() + 3], 0, bytes, stream);
+      if (result != cuda::CUDA_SUCCESS)
+        return describe_error(*context_.driver, "cuMemsetD8Async", result);
+    }
     for (int64_t head = 0; head < heads; head += full_.heads) {
       const Part& part = heads - head < full_.heads ? rest_ : full_;
       const std::string error =
@@ -115,6 +129,8 @@ class ComposedAttention final : public CudaKernel {
         {kScoreGrads, kQuery, kKeyGrad, s, d, rows_, true, false, results[1]},
         {kP, kGrad, kValueGrad, s, e, rows_, true, false, results[2]}};
   }
+  // The index of the first result.
+  size_t results() const { return (forward_ ? 3u : 6u) + shape_.bias_count; }
   // The number of products before the softmax.
   size_t products_before() const { return forward_ ? 1 : 2; }
 
@@ -179,25 +195,29 @@ class ComposedAttention final : public CudaKernel {
     set(kValue, first + 2, shape_.keys * shape_.value_depth, shape_.dtype);
     const int64_t result = rows_ * shape_.value_depth;
     if (forward_) {
-      set(kResult, 3, result, shape_.result_dtypes[0]);
+      set(kResult, results(), result, shape_.result_dtypes[0]);
     } else {
       set(kGrad, 0, result, shape_.dtype);
       set(kResult, 4, result, shape_.dtype);
-      set(kQueryGrad, 6, rows_ * shape_.depth, shape_.result_dtypes[0]);
-      set(kKeyGrad, 7, shape_.keys * shape_.depth, shape_.result_dtypes[1]);
-      set(kValueGrad, 8, shape_.keys * shape_.value_depth,
+      set(kQueryGrad, results(), rows_ * shape_.depth, shape_.result_dtypes[0]);
+      set(kKeyGrad, results() + 1, shape_.keys * shape_.depth,
+          shape_.result_dtypes[1]);
+      set(kValueGrad, results() + 2, shape_.keys * shape_.value_depth,
           shape_.result_dtypes[2]);
     }
     for (Buffer buffer : {kScores, kPGrads, kP, kScoreGrads})
       buffers[buffer] = workspace + offsets_[buffer];
-    const CUdeviceptr sums = operands[forward_ ? 4 : 5] +
+    const CUdeviceptr sums = operands[forward_ ? results() + 1 : 5] +
                              static_cast<size_t>(head * rows_) * sizeof(float);
+    const CUdeviceptr bias_grad =
+        shape_.has_bias_grad ? operands[results() + 3] : CUdeviceptr{0};
 
     const std::vector<Product> all = products();
     std::string error;
     for (size_t i = 0; i < all.size() && error.empty(); ++i) {
       if (i == products_before())
-        error = run_softmax(part, buffers, sums, stream);
+        error = run_softmax(part, head, buffers, sums,
+                            operands + (forward_ ? 3 : 6), bias_grad, stream);
       if (!error.empty()) break;
       const CUdeviceptr factors[] = {buffers[all[i].lhs], buffers[all[i].rhs],
                                      buffers[all[i].result]};
@@ -208,9 +228,10 @@ class ComposedAttention final : public CudaKernel {
   }
 
   // `sums` are the high parts of the sums; the low ones follow those of all
-  // heads.
-  std::string run_softmax(const Part& part, CUdeviceptr* buffers,
-                          CUdeviceptr sums, cuda::CUstream stream) const {
+  // heads. `head` is the part's first head of the keys.
+  std::string run_softmax(const Part& part, int64_t head, CUdeviceptr* buffers,
+                          CUdeviceptr sums, const CUdeviceptr* biases,
+                          CUdeviceptr bias_grad, cuda::CUstream stream) const {
     CUdeviceptr rests =
         sums + static_cast<size_t>(shape_.rows()) * sizeof(float);
     AttentionParams params{part.heads * rows_,
@@ -218,8 +239,25 @@ class ComposedAttention final : public CudaKernel {
                            static_cast<int32_t>(shape_.keys),
                            static_cast<int32_t>(shape_.value_depth),
                            shape_.causal,
-                           shape_.scale};
+                           shape_.scale,
+                           static_cast<int32_t>(shape_.heads),
+                           head * (shape_.heads / shape_.key_heads),
+                           {},
+                           {}};
+    for (size_t i = 0; i < shape_.bias_count; ++i) {
+      params.biases[i] = reinterpret_cast<const float*>(biases[i]);
+      params.bias_strides[i] = shape_.biases[i];
+    }
     constexpr int64_t kWarp = 32;
+    if (bias_grad) {
+      int64_t count = shape_.bias_elements();
+      void* parameters[] = {
+          &params,         &buffers[kScores], &buffers[kPGrads], &sums, &rests,
+          &buffers[kGrad], &buffers[kResult], &bias_grad,        &count};
+      const std::string error = launch(*context_.driver, bias_grad_function_,
+                                       count, stream, parameters);
+      if (!error.empty()) return error;
+    }
     void* forward[] = {&params, &buffers[kScores], &buffers[kP], &sums, &rests};
     void* backward[] = {&params,
                         &buffers[kScores],
@@ -241,7 +279,7 @@ class ComposedAttention final : public CudaKernel {
   const int64_t score_bytes_;
   const int64_t rows_;  // Queries of the heads that share keys.
   std::string function_name_;
-  cuda::CUfunction function_ = nullptr;
+  cuda::CUfunction function_ = nullptr, bias_grad_function_ = nullptr;
   Part full_, rest_;
   size_t offsets_[kNumBuffers] = {};
   size_t inner_offset_ = 0, workspace_bytes_ = 0;
@@ -249,11 +287,13 @@ class ComposedAttention final : public CudaKernel {
 
 }  // namespace
 
-std::unique_ptr<CudaKernel> make_composed_attention(
-    KernelId id, const AttentionShape& shape, const CudaContext& context,
-    std::string why, std::string* error, int64_t score_bytes) {
+std::unique_ptr<CudaKernel> make_composed_attention(const AttentionShape& shape,
+                                                    const CudaContext& context,
+                                                    std::string why,
+                                                    std::string* error,
+                                                    int64_t score_bytes) {
   auto kernel = std::make_unique<ComposedAttention>(
-      id == KernelId::attention, shape, context, std::move(why), score_bytes);
+      shape, context, std::move(why), score_bytes);
   *error = kernel->make();
   if (!error->empty()) return nullptr;
   return kernel;

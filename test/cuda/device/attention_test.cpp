@@ -12,10 +12,12 @@ namespace {
 class DeviceAttention : public ::testing::TestWithParam<size_t> {
  protected:
   static AttentionCase attention() {
-    return all_of<AttentionCase>({kAttentions, kLargeAttentions})[GetParam()];
+    return all_of<AttentionCase>({kAttentions, kLargeAttentions,
+                                  kBiasedAttentions,
+                                  kLargeBiasedAttentions})[GetParam()];
   }
   static void expect_all(const CudaContext& context) {
-    for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+    for (KernelId id : attention_ids(attention()))
       for (const Types t : types()) {
         const KernelDesc desc =
             attention_desc(id, attention(), t.dtype, t.result);
@@ -50,10 +52,13 @@ TEST_P(DeviceAttention, Composed) {
   expect_all(without);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Cases, DeviceAttention,
-    ::testing::Range(size_t{0}, kAttentions.size() + kLargeAttentions.size()),
-    number_of);
+INSTANTIATE_TEST_SUITE_P(Cases, DeviceAttention,
+                         ::testing::Range(size_t{0},
+                                          kAttentions.size() +
+                                              kLargeAttentions.size() +
+                                              kBiasedAttentions.size() +
+                                              kLargeBiasedAttentions.size()),
+                         number_of);
 
 // A composed attention is correct, but several times slower: transformers must
 // use cuDNN's.

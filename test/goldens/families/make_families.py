@@ -38,7 +38,7 @@ import torch.nn.functional as F
 from registry import FAMILIES
 
 HERE = pathlib.Path(__file__).resolve().parent
-GROUPS = ["convolutional", "images", "sequences", "tables", "encoders", "decoders", "perception"]
+GROUPS = ["attention", "convolutional", "images", "sequences", "tables", "encoders", "decoders", "perception"]
 STEPS, RATE, BATCHES = 20, 0.003, 2
 # Half of the test's tolerance in bf16, a fifth in fp32.
 ROUNDING, BF16_ROUNDING = 2e-5, 5e-3

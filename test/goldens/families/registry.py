@@ -77,6 +77,6 @@ def transformer(model, config, inputs, output="logits", attention=None, **always
 def without_dropout(config):
     for key, value in config.to_dict().items():
         if "drop" in key and isinstance(value, (int, float)) and not isinstance(value, bool):
-            setattr(config, key, 0.0)
+            setattr(config, key, type(value)(0))
         if hasattr(getattr(config, key, None), "to_dict"):
             without_dropout(getattr(config, key))

@@ -55,3 +55,20 @@ module {
     return %p : tensor<2x2xf32>
   }
 }
+
+// -----
+
+// A bias of attention may mask rows as well, unless it is a constant that shows
+// each query a key.
+// CHECK: mpc.notes = ["attention 'one': fully masked rows (all -inf) produce zeros and zero gradients instead of ONNX's NaN"]
+module {
+  func.func @predict(%q: tensor<1x1x2x4xf32>, %seen: tensor<1x1x1x2xi1>) -> (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>) attributes {train.entry = #train.entry<predict>} {
+    %zero = train.constant dense<0.0> : tensor<f32> : tensor<f32>
+    %inf = train.constant dense<0xFF800000> : tensor<f32> : tensor<f32>
+    %b = train.select %seen, %zero, %inf : (tensor<1x1x1x2xi1>, tensor<f32>, tensor<f32>) -> tensor<1x1x1x2xf32>
+    %m = train.constant dense<[[[[0.0, 0xFF800000], [0xFF800000, 0.0]]]]> : tensor<1x1x2x2xf32> : tensor<1x1x2x2xf32>
+    %y, %s = train.attention %q, %q, %q, %b {scale = 1.0 : f32} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x1x2xf32>) -> (tensor<1x1x2x4xf32>, tensor<2x1x1x2xf32>) loc("one")
+    %z, %t = train.attention %q, %q, %q, %m {scale = 1.0 : f32} : (tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>, tensor<1x1x2x2xf32>) -> (tensor<1x1x2x4xf32>, tensor<2x1x1x2xf32>) loc("two")
+    return %y, %z : tensor<1x1x2x4xf32>, tensor<1x1x2x4xf32>
+  }
+}

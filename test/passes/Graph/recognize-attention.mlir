@@ -77,9 +77,11 @@ func.func @selected(%q: tensor<2x2x8xf32>) -> (tensor<2x2x8xf32>, tensor<2x2x8xf
 
 // -----
 
-// The selection hides the past.
+// The selection hides the past, which is a bias.
 // CHECK-LABEL: func.func @other_selection
-// CHECK-NOT: train.attention
+// CHECK: %[[B:.*]] = train.constant dense<{{.*}}[0.000000e+00, 0.000000e+00], [-1.000000e+30, 0.000000e+00]{{.*}}> : tensor<1x1x2x2xf32>
+// CHECK: train.attention %{{.*}}, %{{.*}}, %{{.*}}, %[[B]] {scale = 1.000000e+00 : f32}
+// CHECK-NOT: train.softmax
 func.func @other_selection(%q: tensor<2x2x8xf32>) -> tensor<2x2x8xf32> {
   %low = train.constant dense<-1.0e+30> : tensor<f32> : tensor<f32>
   %seen = train.constant dense<[[true, true], [false, true]]> : tensor<2x2xi1> : tensor<2x2xi1>
@@ -128,9 +130,10 @@ func.func @other_axis(%q: tensor<2x5x8xf32>) -> tensor<2x5x8xf32> {
 
 // -----
 
-// It hides the past, and -1 hides nothing.
+// It hides the past, and -1 hides nothing: both are biases.
 // CHECK-LABEL: func.func @other_masks
-// CHECK-NOT: train.attention
+// CHECK-COUNT-2: train.attention {{.*}} {scale = 1.000000e+00 : f32} : (tensor<2x1x2x8xf32>, tensor<2x1x2x8xf32>, tensor<2x1x2x8xf32>, tensor<1x1x2x2xf32>)
+// CHECK-NOT: train.softmax
 func.func @other_masks(%q: tensor<2x2x8xf32>) -> (tensor<2x2x8xf32>, tensor<2x2x8xf32>) {
   %past = train.constant dense<[[0.0, 0.0], [0xFF800000, 0.0]]> : tensor<2x2xf32> : tensor<2x2xf32>
   %weak = train.constant dense<[[0.0, -1.0], [0.0, 0.0]]> : tensor<2x2xf32> : tensor<2x2xf32>
@@ -147,18 +150,14 @@ func.func @other_masks(%q: tensor<2x2x8xf32>) -> (tensor<2x2x8xf32>, tensor<2x2x
 
 // -----
 
-// One key for all queries of the batch, and a mask that depends on data.
-// CHECK-LABEL: func.func @shared_and_masked
+// One key for all queries of the batch.
+// CHECK-LABEL: func.func @shared
 // CHECK-NOT: train.attention
-func.func @shared_and_masked(%q: tensor<2x5x8xf32>, %k: tensor<1x5x8xf32>, %m: tensor<5x5xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>) {
+func.func @shared(%q: tensor<2x5x8xf32>, %k: tensor<1x5x8xf32>) -> tensor<2x5x8xf32> {
   %s = train.matmul %q, %k {transpose_rhs} : (tensor<2x5x8xf32>, tensor<1x5x8xf32>) -> tensor<2x5x5xf32>
   %p = train.softmax %s {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %y = train.matmul %p, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
-  %t = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
-  %n = train.add %t, %m : (tensor<2x5x5xf32>, tensor<5x5xf32>) -> tensor<2x5x5xf32>
-  %o = train.softmax %n {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
-  %z = train.matmul %o, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
-  return %y, %z : tensor<2x5x8xf32>, tensor<2x5x8xf32>
+  return %y : tensor<2x5x8xf32>
 }
 
 // -----
@@ -176,4 +175,18 @@ func.func @dropped_out(%q: tensor<2x5x8xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x
   %o = train.softmax %b {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %z = train.matmul %o, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
   return %y, %z : tensor<2x5x8xf32>, tensor<2x5x8xf32>
+}
+
+// -----
+
+// The probabilities of a model in bf16, whose softmax is in f32.
+// CHECK-LABEL: func.func @rounded
+// CHECK: train.attention
+// CHECK-NOT: train.round_to
+func.func @rounded(%q: tensor<2x5x8xf32>) -> tensor<2x5x8xf32> {
+  %s = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
+  %p = train.softmax %s {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %r = train.round_to %p {to = bf16} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %y = train.matmul %r, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
+  return %y : tensor<2x5x8xf32>
 }

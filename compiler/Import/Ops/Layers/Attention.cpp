@@ -1,8 +1,8 @@
 //===- Attention.cpp - Import of attention --------------------------------===//
 //
-// Becomes one op if the scores are only scaled and masked causally. With other
-// masks (AttentionMask.h) or softcap it becomes products and a softmax. Keys
-// and values of earlier calls precede those of this call.
+// Becomes one op, with masks as biases (AttentionMask.h). With softcap, or if
+// the scores are an output, it becomes products and a softmax. Keys and values
+// of earlier calls precede those of this call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -202,13 +202,18 @@ static LogicalResult importAttention(ImportedNode &node) {
     return failure();
 
   Value result;
-  if (options.seen.isPlain() && options.softcap == 0.0 &&
-      !options.wantedStage) {
+  if (options.softcap == 0.0 && !options.wantedStage) {
+    SmallVector<int64_t> scores(shapeOf(heads.query));
+    scores[3] = shapeOf(heads.key)[2];
+    AttentionBiases masks = maskBiases(node, scores, options.seen);
+    if (node.failed())
+      return failure();
     SmallVector<NamedAttribute> attributes = {node.f32("scale", options.scale)};
-    if (options.seen.causal)
+    if (masks.isCausal)
       attributes.push_back(node.flag("causal"));
-    result = node.emit<train::AttentionOp>(
-        {heads.query, heads.key, heads.value}, attributes);
+    SmallVector<Value> operands = {heads.query, heads.key, heads.value};
+    llvm::append_range(operands, masks.biases);
+    result = node.emit<train::AttentionOp>(operands, attributes);
   } else {
     result = writeOut(node, heads, options);
   }

@@ -74,49 +74,46 @@ static Value distances(ImportedNode &node, int64_t rows, int64_t columns) {
       {rows, columns});
 }
 
-static Value keepWhere(ImportedNode &node, Value condition, Value scores) {
-  return node.emit<train::SelectOp>(
-      {condition, scores,
-       node.scalar(-std::numeric_limits<double>::infinity())});
-}
+namespace {
+
+/// Where masks go: to the scores, or to biases of attention.
+struct MaskSink {
+  /// Hides keys where the condition is false.
+  function_ref<void(Value condition)> keepWhere;
+  function_ref<void(Value floats)> add;
+};
+
+} // namespace
 
 /// The mask by the lengths of samples: hides padding, and keys beyond the
 /// bounds of the window.
-static Value maskByLengths(ImportedNode &node, Value scores,
-                           const AttentionMask &seen) {
-  SmallVector<int64_t> shape(shapeOf(scores));
+static void maskByLengths(ImportedNode &node, ArrayRef<int64_t> shape,
+                          const AttentionMask &seen, const MaskSink &sink) {
   int64_t rows = shape[2], columns = shape[3];
   if (shapeOf(seen.lengths)[0] != shape[0]) {
     node.shapeError()
         << "input 6, the numbers of keys without padding, must have "
         << shape[0] << " elements, one for each sample";
-    return nullptr;
+    return;
   }
   using train::Comparison;
   Value lengths = node.reshape(seen.lengths, {shape[0], 1, 1, 1});
-  scores = keepWhere(node,
-                     node.compare(node.integers(node.iota(columns), {columns}),
-                                  lengths, Comparison::Less),
-                     scores);
+  sink.keepWhere(node.compare(node.integers(node.iota(columns), {columns}),
+                              lengths, Comparison::Less));
   std::optional<int64_t> right = seen.causal ? 0 : seen.right;
   if (!right && !seen.left)
-    return scores;
+    return;
   // Row i is at position lengths - rows + i.
   Value ahead = node.integerOp(
       train::IntegerOperation::Sub, distances(node, rows, columns),
       node.integerOp(train::IntegerOperation::Sub, lengths,
                      node.integers({rows}, {})));
   if (right)
-    scores = keepWhere(node,
-                       node.compare(ahead, node.integers({*right}, {}),
-                                    Comparison::LessOrEqual),
-                       scores);
+    sink.keepWhere(node.compare(ahead, node.integers({*right}, {}),
+                                Comparison::LessOrEqual));
   if (seen.left)
-    scores = keepWhere(node,
-                       node.compare(node.integers({-*seen.left}, {}), ahead,
-                                    Comparison::LessOrEqual),
-                       scores);
-  return scores;
+    sink.keepWhere(node.compare(node.integers({-*seen.left}, {}), ahead,
+                                Comparison::LessOrEqual));
 }
 
 /// Extends the mask to the columns of the scores; missing columns are hidden.
@@ -138,34 +135,93 @@ static Value fillColumns(ImportedNode &node, Value mask, int64_t columns) {
       {mask, rest}, node.i64("axis", int64_t(shape.size()) - 1));
 }
 
+/// Whether `mask` broadcasts to `shape`.
+static bool broadcastsTo(Value mask, ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> own = shapeOf(mask);
+  return llvm::all_of(llvm::zip(own, shape.take_back(own.size())),
+                      [](auto extents) {
+                        auto [extent, wanted] = extents;
+                        return extent == 1 || extent == wanted;
+                      });
+}
+
+/// Passes all masks to `sink`. With `exceptCausal`, a mask that hides all keys
+/// after the query is left out.
+static void readMasks(ImportedNode &node, ArrayRef<int64_t> shape,
+                      const AttentionMask &seen, bool exceptCausal,
+                      const MaskSink &sink) {
+  int64_t rows = shape[2], columns = shape[3];
+  if (seen.mask) {
+    Value mask = fillColumns(node, seen.mask, columns);
+    if (mask && !broadcastsTo(mask, shape)) {
+      node.shapeError() << "input 3, the mask, must broadcast to the scores, "
+                        << shape[0] << "x" << shape[1] << "x" << rows << "x"
+                        << columns;
+      return;
+    }
+    if (mask && isBool(mask))
+      sink.keepWhere(mask);
+    else if (mask)
+      sink.add(mask);
+  }
+  if (seen.lengths)
+    return maskByLengths(node, shape, seen, sink);
+  bool isCausal = seen.causal && !exceptCausal;
+  Value constant =
+      constantMask(node, rows, columns, [&](int64_t row, int64_t column) {
+        int64_t ahead = column - row - seen.past;
+        return (!isCausal || ahead <= 0) &&
+               (!seen.right || ahead <= *seen.right) &&
+               (!seen.left || -ahead <= *seen.left);
+      });
+  if (constant)
+    sink.keepWhere(constant);
+}
+
 Value mpc::maskScores(ImportedNode &node, Value scores,
                       const AttentionMask &seen) {
   if (!scores)
     return nullptr;
   SmallVector<int64_t> shape(shapeOf(scores));
-  int64_t rows = shape[2], columns = shape[3];
-  if (seen.mask) {
-    Value mask = fillColumns(node, seen.mask, columns);
-    scores = !mask          ? Value()
-             : isBool(mask) ? keepWhere(node, mask, scores)
-                            : node.emit<train::AddOp>({scores, mask});
-    if (scores && ArrayRef<int64_t>(shape) != shapeOf(scores)) {
-      node.shapeError() << "input 3, the mask, must broadcast to the scores, "
-                        << shape[0] << "x" << shape[1] << "x" << rows << "x"
-                        << columns;
-      return nullptr;
-    }
-  }
-  if (seen.lengths)
-    return scores ? maskByLengths(node, scores, seen) : Value();
-  Value constant =
-      constantMask(node, rows, columns, [&](int64_t row, int64_t column) {
-        int64_t ahead = column - row - seen.past;
-        return (!seen.causal || ahead <= 0) &&
-               (!seen.right || ahead <= *seen.right) &&
-               (!seen.left || -ahead <= *seen.left);
-      });
-  if (node.failed())
-    return nullptr;
-  return constant && scores ? keepWhere(node, constant, scores) : scores;
+  readMasks(node, shape, seen, /*exceptCausal=*/false,
+            {[&](Value condition) {
+               scores = node.emit<train::SelectOp>(
+                   {condition, scores,
+                    node.scalar(-std::numeric_limits<double>::infinity())});
+             },
+             [&](Value floats) {
+               scores = node.emit<train::AddOp>({scores, floats});
+             }});
+  return node.failed() ? Value() : scores;
+}
+
+/// A mask as a bias of attention, with rank 4 and all columns.
+static Value asBias(ImportedNode &node, Value mask, int64_t columns) {
+  SmallVector<int64_t> shape(4 - shapeOf(mask).size(), 1);
+  llvm::append_range(shape, shapeOf(mask));
+  Value bias = node.reshape(mask, shape);
+  if (shape[3] == columns)
+    return bias;
+  shape[3] = columns;
+  return node.broadcast(bias, shape);
+}
+
+AttentionBiases mpc::maskBiases(ImportedNode &node, ArrayRef<int64_t> shape,
+                                const AttentionMask &seen) {
+  AttentionBiases result;
+  result.isCausal = seen.causal && seen.past == 0 && !seen.lengths;
+  Value hidden;
+  readMasks(node, shape, seen, result.isCausal,
+            {[&](Value condition) {
+               Value bias = node.emit<train::SelectOp>(
+                   {asBias(node, condition, shape[3]), node.scalar(0.0),
+                    node.scalar(-std::numeric_limits<double>::infinity())});
+               hidden = hidden ? node.emit<train::AddOp>({hidden, bias}) : bias;
+             },
+             [&](Value floats) {
+               result.biases.push_back(asBias(node, floats, shape[3]));
+             }});
+  if (hidden)
+    result.biases.push_back(hidden);
+  return result;
 }

@@ -16,11 +16,6 @@ struct AttentionMask {
   int64_t past = 0;
   bool causal = false;
   std::optional<int64_t> left, right;
-
-  /// Returns true if causal or full attention computes the same.
-  bool isPlain() const {
-    return !mask && !lengths && !left && !right && (!causal || past == 0);
-  }
 };
 
 /// Reads the mask from inputs 3 and 6 and the attributes. The caller must check
@@ -31,6 +26,17 @@ AttentionMask readAttentionMask(ImportedNode &node, int64_t past);
 /// keys; null after an error.
 mlir::Value maskScores(ImportedNode &node, mlir::Value scores,
                        const AttentionMask &seen);
+
+/// Masks as operands of train.attention.
+struct AttentionBiases {
+  llvm::SmallVector<mlir::Value> biases;
+  bool isCausal = false;
+};
+
+/// The biases that have the effect of the masks on scores of `shape` [batch,
+/// heads, queries, keys]. The caller must check the node for errors.
+AttentionBiases maskBiases(ImportedNode &node, llvm::ArrayRef<int64_t> shape,
+                           const AttentionMask &seen);
 
 } // namespace mpc
 

@@ -34,6 +34,19 @@ static LogicalResult checkAttention(Adaptor op, const OpError &error,
                  query[1]);
   if (!op.getScale().isFinite()) // attention_c4
     return error("'scale' must be finite");
+  if (op.getBiases().size() > 2) // attention_c6
+    return error("has at most two biases, but found ", op.getBiases().size());
+  for (Value bias : op.getBiases()) { // attention_c5
+    int64_t scores[] = {query[0], query[1], query[2], key[2]};
+    ArrayRef<int64_t> shape = shapeOf(bias);
+    bool fits = shape.size() == 4 && shape[3] == scores[3];
+    for (size_t i = 0; fits && i < 3; ++i)
+      fits = shape[i] == 1 || shape[i] == scores[i];
+    if (!fits)
+      return error("a bias must have the extents of the scores, [",
+                   ArrayRef<int64_t>(scores),
+                   "], or 1 except for the last, but has [", shape, "]");
+  }
   result.assign({query[0], query[1], query[2], value[3]});
   return success();
 }
@@ -82,12 +95,22 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &builder,
   if (resultGrads[1])
     return emitOpError("has no gradient through 'log_sum_exp'; only its first "
                        "result may lead to the loss");
-  auto grad = AttentionGradOp::create(
-      builder, gradientLoc(getLoc()), resultGrads[0], getQuery(), getKey(),
-      getValue(), getResult(), getLogSumExp(), getScaleAttr(), getCausalAttr());
+  SmallVector<Value> biases(getBiases());
+  auto build = [&](bool needsBias) {
+    return AttentionGradOp::create(
+        builder, gradientLoc(getLoc()), resultGrads[0], getQuery(), getKey(),
+        getValue(), getResult(), getLogSumExp(), biases, getScaleAttr(),
+        getCausalAttr(), needsBias ? builder.getUnitAttr() : UnitAttr());
+  };
+  auto grad = build(!biases.empty() && needed[3]);
   for (auto [i, result] : llvm::enumerate(grad->getResults()))
     if (needed[i])
       operandGrads[i] = result;
+  // A kernel computes the gradient of one bias. Both are rarely learned.
+  if (biases.size() == 2 && needed[4]) {
+    std::swap(biases[0], biases[1]);
+    operandGrads[4] = build(true).getBiasGrad();
+  }
   return success();
 }
 
@@ -95,10 +118,14 @@ MPC_OP_FACTS(AttentionOp, Low,
              countPairs(*this) *
                  (2 * (shapeOf(getQuery())[3] + shapeOf(getValue())[3]) + 14),
              "16-bit operands; sums, softmax and its logarithms in f32")
-bool AttentionOp::isOperandPinned(unsigned) { return false; }
+bool AttentionOp::isOperandPinned(unsigned index) { return index >= 3; }
 bool AttentionOp::isResultPinned(unsigned index) { return index == 1; }
 
-StringRef AttentionOp::getKernelName() { return "attention"; }
+StringRef AttentionOp::getKernelName() {
+  StringRef names[] = {"attention", "biased_attention",
+                       "twice_biased_attention"};
+  return names[getBiases().size()];
+}
 SmallVector<int64_t> AttentionOp::getKernelAttributes() {
   return kernelAttributes(*this);
 }
@@ -120,6 +147,11 @@ static LogicalResult inferTypes(AttentionGradOp::Adaptor op,
   for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
     types.push_back(
         RankedTensorType::get(shapeOf(operand), elementOf(op.getGrad())));
+  if (!op.getNeedsBias())
+    return success();
+  if (op.getBiases().empty()) // attention_grad_c1
+    return error("'needs_bias' requires a bias");
+  types.push_back(pinnedType(shapeOf(op.getBiases()[0]), op.getGrad()));
   return success();
 }
 MPC_INFER(AttentionGradOp, inferTypes)
@@ -130,10 +162,21 @@ MPC_OP_FACTS(AttentionGradOp, Low,
              countPairs(*this) *
                  (6 * shapeOf(getQuery())[3] + 4 * shapeOf(getValue())[3] + 16),
              "16-bit operands; sums and softmax in f32")
-bool AttentionGradOp::isOperandPinned(unsigned index) { return index == 5; }
-bool AttentionGradOp::isResultPinned(unsigned) { return false; }
+bool AttentionGradOp::isOperandPinned(unsigned index) { return index >= 5; }
+bool AttentionGradOp::isResultPinned(unsigned index) { return index == 3; }
 
-StringRef AttentionGradOp::getKernelName() { return "attention_grad"; }
+StringRef AttentionGradOp::getKernelName() {
+  bool needsBias = getNeedsBias();
+  switch (getBiases().size()) {
+  case 0:
+    return "attention_grad";
+  case 1:
+    return needsBias ? "biased_attention_grad_all" : "biased_attention_grad";
+  default:
+    return needsBias ? "twice_biased_attention_grad_all"
+                     : "twice_biased_attention_grad";
+  }
+}
 SmallVector<int64_t> AttentionGradOp::getKernelAttributes() {
   return kernelAttributes(*this);
 }

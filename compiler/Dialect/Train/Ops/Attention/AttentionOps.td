@@ -5,12 +5,18 @@
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
 def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, KernelMethods, RangeMethods]> {
-  let summary = "softmax(scale query key' + mask) value, for each head";
+  let summary = "softmax(scale query key' + biases) value, for each head";
   let description = [{
     `query` is [B, H, T, D], `key` [B, G, S, D], `value` [B, G, S, E], `result`
     [B, H, T, E]. Head h of the queries reads head h / (H / G) of the keys and
-    values. With `causal` query i sees the keys 0..i, whatever T and S are. The
-    scores are never stored: the gradient recomputes them with `log_sum_exp`
+    values. With `causal` query i sees the keys 0..i, whatever T and S are.
+    `biases` [B or 1, H or 1, T or 1, S], masks or learned, are added to the
+    scaled scores in order; minus infinity hides a key. A mask of booleans is
+    written as a `train.select` between 0 and minus infinity. There may be two,
+    because their sum can be much larger: [1, H, T, S] learned for relative
+    positions and [B, 1, 1, S] for padding. Biases stay f32.
+
+    The scores are never stored: the gradient recomputes them with `log_sum_exp`
     [2, B, H, T], the logarithm of the softmax's sum as two numbers that add up
     to it. A query whose scores are all minus infinity gives 0.
 
@@ -19,26 +25,36 @@ def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, KernelMet
          values.
     (C3) G divides H.
     (C4) `scale` is finite.
+    (C5) each extent of a bias is that of the scores; all but the last may be 1.
+    (C6) there are at most two biases.
   }];
   let arguments = (ins Train_FloatTensor:$query, Train_FloatTensor:$key, // attention_c1, attention_c2
                    Train_FloatTensor:$value, // attention_c3
+                   Variadic<Train_FloatTensor>:$biases, // attention_c5, attention_c6
                    F32Attr:$scale, UnitAttr:$causal); // attention_c4
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp);
   let extraClassDeclaration = compatible # pins;
 }
 
 def Train_AttentionGradOp : Train_InferredOp<"attention_grad", [KernelMethods]> {
-  let summary = "Gradients of attention's query, key and value";
+  let summary = "Gradients of attention's query, key, value and first bias";
   let description = [{
     `result` and `log_sum_exp` are those of the forward op; constraints as
-    there. `grad` has the shape of `result`.
+    there. `grad` has the shape of `result`. `bias_grad`, which exists if and
+    only if `needs_bias` is set, is the gradient of the first bias, summed in
+    f32 over its extents that are 1.
+
+    (C1) `needs_bias` requires a bias.
   }];
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$query,
                    Train_FloatTensor:$key, Train_FloatTensor:$value,
                    Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp,
-                   F32Attr:$scale, UnitAttr:$causal);
+                   Variadic<Train_FloatTensor>:$biases,
+                   F32Attr:$scale, UnitAttr:$causal,
+                   UnitAttr:$needs_bias); // attention_grad_c1
   let results = (outs Train_FloatTensor:$query_grad,
-                 Train_FloatTensor:$key_grad, Train_FloatTensor:$value_grad);
+                 Train_FloatTensor:$key_grad, Train_FloatTensor:$value_grad,
+                 Optional<Train_FloatTensor>:$bias_grad);
   let extraClassDeclaration = compatible # pins;
 }
 

@@ -14,6 +14,8 @@ void AttentionOp::inferRanges(Ranges operands, Results results) {
       includingZero(NumberRange::within(value.low, value.high)));
   NumberRange scores = amp::sumOf(lastExtent(getQuery()),
                                   amp::productOf(operands[0], operands[1]));
+  for (const NumberRange &bias : operands.drop_front(3))
+    scores = amp::sumOf(scores, bias);
   range.mayBeNan = range.mayBeInfinite =
       !scores.isFinite() || !value.isFinite() || !range.isBounded();
   results[0] = range.withoutRows();

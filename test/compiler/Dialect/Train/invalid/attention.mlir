@@ -51,3 +51,39 @@ func.func @attention_grad_sums(%q: tensor<1x2x5x8xf32>, %s: tensor<2x1x2x4xf32>)
   %0:3 = train.attention_grad %q, %q, %q, %q, %q, %s {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<2x1x2x4xf32>) -> (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>)
   return
 }
+
+// -----
+
+func.func @attention_c5(%q: tensor<1x2x5x8xf32>, %b: tensor<1x2x4x5xf32>) {
+  // expected-error @+2 {{'train.attention' op a bias must have the extents of the scores, [1, 2, 5, 5], or 1 except for the last, but has [1, 2, 4, 5]}}
+  // expected-error @+1 {{'train.attention' op failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q, %b {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x4x5xf32>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c5_last(%q: tensor<1x2x5x8xf32>, %b: tensor<1x2x5x1xf32>) {
+  // expected-error @+2 {{but has [1, 2, 5, 1]}}
+  // expected-error @+1 {{'train.attention' op failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q, %b {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x1xf32>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c6(%q: tensor<1x2x5x8xf32>, %b: tensor<1x1x1x5xf32>) {
+  // expected-error @+2 {{'train.attention' op has at most two biases, but found 3}}
+  // expected-error @+1 {{'train.attention' op failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q, %b, %b, %b {scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x1x1x5xf32>, tensor<1x1x1x5xf32>, tensor<1x1x1x5xf32>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_c1(%q: tensor<1x2x5x8xf32>, %s: tensor<2x1x2x5xf32>) {
+  // expected-error @+2 {{'train.attention_grad' op 'needs_bias' requires a bias}}
+  // expected-error @+1 {{'train.attention_grad' op failed to infer returned types}}
+  %0:4 = train.attention_grad %q, %q, %q, %q, %q, %s {needs_bias, scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>) -> (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x5xf32>)
+  return
+}
