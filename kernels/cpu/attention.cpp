@@ -66,10 +66,6 @@ struct Strip {
 
 #define MPC_ATTENTION_INLINE inline __attribute__((always_inline))
 
-namespace baseline {
-#include "kernels/cpu/loops/attention_loops.h"
-}  // namespace baseline
-
 #ifdef __x86_64__
 MPC_BEGIN_TARGET(MPC_AVX2)
 namespace avx2 {
@@ -82,6 +78,10 @@ namespace avx512 {
 #include "kernels/cpu/loops/attention_loops.h"
 }  // namespace avx512
 MPC_END_TARGET
+#else
+namespace baseline {
+#include "kernels/cpu/loops/attention_loops.h"
+}  // namespace baseline
 #endif
 
 Loops best_loops(bool is_bf16, const char** name) {
@@ -90,13 +90,12 @@ Loops best_loops(bool is_bf16, const char** name) {
     *name = "attention:avx512";
     return avx512::loops(is_bf16);
   }
-  if (has_avx2()) {
-    *name = "attention:avx2";
-    return avx2::loops(is_bf16);
-  }
-#endif
+  *name = "attention:avx2";
+  return avx2::loops(is_bf16);
+#else
   *name = "attention:baseline";
   return baseline::loops(is_bf16);
+#endif
 }
 
 // How the queries of every head are cut.

@@ -190,6 +190,12 @@ std::unique_ptr<Kernel> make_cpu_kernel(const KernelDesc& desc,
   const bool moves_bytes =
       desc.id == KernelId::copy || desc.id == KernelId::zero;
   if (!moves_bytes && is_f64(desc)) return make_reference_kernel(desc, error);
+#ifdef __x86_64__
+  if (!cpu::has_avx2()) {
+    *error = "this CPU lacks AVX2, FMA or F16C, which kernels need";
+    return nullptr;
+  }
+#endif
   return make_with_memory(desc, context, error);
 }
 

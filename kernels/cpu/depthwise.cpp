@@ -97,13 +97,12 @@ ImagesFunction best_function(const char** name) {
     *name = "depthwise:avx512";
     return avx512::add_images<T>;
   }
-  if (has_avx2()) {
-    *name = "depthwise:avx2";
-    return avx2::add_images<T>;
-  }
-#endif
+  *name = "depthwise:avx2";
+  return avx2::add_images<T>;
+#else
   *name = "depthwise:baseline";
   return baseline::add_images<T>;
+#endif
 }
 
 }  // namespace

@@ -75,13 +75,12 @@ RowsFunction best_function(KernelId id, const char** name) {
     *name = "pool:avx512";
     return avx512::rows_function<T>(id);
   }
-  if (has_avx2()) {
-    *name = "pool:avx2";
-    return avx2::rows_function<T>(id);
-  }
-#endif
+  *name = "pool:avx2";
+  return avx2::rows_function<T>(id);
+#else
   *name = "pool:baseline";
   return baseline::rows_function<T>(id);
+#endif
 }
 
 }  // namespace

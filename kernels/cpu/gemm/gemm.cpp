@@ -83,9 +83,10 @@ const GemmLoops& best_loops() {
   static const GemmLoops loops = [] {
 #ifdef __x86_64__
     if (has_avx512()) return avx512::loops();
-    if (has_avx2()) return avx2::loops();
-#endif
+    return avx2::loops();
+#else
     return baseline::loops();
+#endif
   }();
   return loops;
 }

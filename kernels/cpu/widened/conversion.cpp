@@ -16,12 +16,6 @@ namespace {
 // Number of elements that justify another thread.
 constexpr double kElementsPerThread = 1 << 15;
 
-namespace baseline {
-#define MPC_F16_WIDTH 0
-#include "kernels/cpu/loops/conversion_loops.h"
-#undef MPC_F16_WIDTH
-}  // namespace baseline
-
 #ifdef __x86_64__
 MPC_BEGIN_TARGET(MPC_AVX2)
 namespace avx2 {
@@ -38,14 +32,21 @@ namespace avx512 {
 #undef MPC_F16_WIDTH
 }  // namespace avx512
 MPC_END_TARGET
+#else
+namespace baseline {
+#define MPC_F16_WIDTH 0
+#include "kernels/cpu/loops/conversion_loops.h"
+#undef MPC_F16_WIDTH
+}  // namespace baseline
 #endif
 
 ConversionLoops best_loops(mpc_dtype_t dtype) {
 #ifdef __x86_64__
   if (has_avx512()) return avx512::loops(dtype);
-  if (has_avx2()) return avx2::loops(dtype);
-#endif
+  return avx2::loops(dtype);
+#else
   return baseline::loops(dtype);
+#endif
 }
 
 // Calls body(first element in the operand, first element in f32, count) for all
