@@ -150,6 +150,8 @@ static bool broadcastsTo(Value mask, ArrayRef<int64_t> shape) {
 static void readMasks(ImportedNode &node, ArrayRef<int64_t> shape,
                       const AttentionMask &seen, bool exceptCausal,
                       const MaskSink &sink) {
+  if (node.failed())
+    return;
   int64_t rows = shape[2], columns = shape[3];
   if (seen.mask) {
     Value mask = fillColumns(node, seen.mask, columns);
@@ -195,8 +197,11 @@ Value mpc::maskScores(ImportedNode &node, Value scores,
   return node.failed() ? Value() : scores;
 }
 
-/// A mask as a bias of attention, with rank 4 and all columns.
+/// A mask as a bias of attention, with rank 4 and all columns; null after an
+/// error.
 static Value asBias(ImportedNode &node, Value mask, int64_t columns) {
+  if (!mask)
+    return nullptr;
   SmallVector<int64_t> shape(4 - shapeOf(mask).size(), 1);
   llvm::append_range(shape, shapeOf(mask));
   Value bias = node.reshape(mask, shape);
