@@ -69,7 +69,7 @@ TEST_F(Cuda, ProfilesWithoutGraphs) {
   (void)synchronize(session);
 }
 
-// A session whose profile cannot start goes on without it.
+// If a profile cannot start, the session continues without it.
 TEST_F(Cuda, SurvivesRefusedProfiles) {
   ProgramPtr program = load(make_package(cuda_package()));
   bool refused_event = false;
