@@ -51,7 +51,7 @@ run_ctest() {
 run_lit() {
   local lit=/usr/lib/llvm-22/bin/lit results=$1
   shift
-  timeout 15m "$lit" -j "$jobs" --no-progress-bar -v \
+  timeout 25m "$lit" -j "$jobs" --no-progress-bar -v \
     --xunit-xml-output "$results/lit.xml" "$@" "$build/test" \
     | grep -v '^PASS:'
 }
