@@ -1,7 +1,7 @@
 //===- Bench.cpp - mpc bench ----------------------------------------------===//
 //
-// Measures training steps of a package on random inputs. Plain steps, profiled
-// ones and those of PyTorch take turns, so that a change of the machine's speed
+// Measures training steps of a package on one batch. Plain steps, profiled ones
+// and those of PyTorch take turns, so that a change of the machine's speed
 // affects all of them, and the cost of profiling is known.
 //
 //===----------------------------------------------------------------------===//
@@ -35,7 +35,7 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 struct BenchCommand {
-  std::string package, profileFile;
+  std::string package, data, profileFile;
   std::optional<uint64_t> steps; ///< Absent: as many as take kSeconds.
   uint64_t warmUp = 5, rows = 10;
   bool json = false;
@@ -165,8 +165,8 @@ static Results measure(const BenchCommand &options, const Program &program,
                        Session &session,
                        const std::optional<ProfileFile> &file) {
   Results results;
-  RandomBatch batch(program.inputs(program.stepEntry()));
-  results.samples = batch.numSamples() * program.microBatches();
+  const StepInputs inputs(options.data, program.inputs(program.stepEntry()));
+  results.samples = inputs.numSamples() * program.microBatches();
   results.memory.struct_size = sizeof(results.memory);
   mpc_program_memory(program.get(), &results.memory);
   // Long enough for any number of steps.
@@ -176,7 +176,7 @@ static Results measure(const BenchCommand &options, const Program &program,
   const bool peakIsKnown = resetPeak();
   const PythonSettings python = checkAgainst(options, program, session);
   results.rivals = startRivals(python);
-  StepRunner runner(session, program, batch);
+  StepRunner runner(session, program, inputs);
   StepTimes warmUp;
   runner.run(options.warmUp, warmUp);
   const uint64_t steps = chooseSteps(options, warmUp);
@@ -329,7 +329,8 @@ static int runBench(const BenchCommand &options) {
   std::optional<ProfileFile> file;
   if (!options.profileFile.empty())
     file.emplace(options.profileFile,
-                 std::vector<InputFile>{{"the package", options.package}});
+                 std::vector<InputFile>{{"the package", options.package},
+                                        {"the data", options.data}});
   SessionSettings settings = options.session;
   settings.asynchronous = true;
   Session session(program, settings);
@@ -353,10 +354,15 @@ static int runBench(const BenchCommand &options) {
 Action mpc::tool::addBench(CLI::App &app) {
   auto options = std::make_shared<BenchCommand>();
   CLI::App *bench = app.add_subcommand(
-      "bench", "Measure the speed of training steps on random inputs");
+      "bench", "Measure the speed of training steps on one batch");
   bench->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
+  bench
+      ->add_option("--data", options->data,
+                   ".npz file whose first samples are the batch (default: "
+                   "random inputs)")
+      ->option_text("FILE.npz");
   bench
       ->add_option("--steps", options->steps,
                    "Steps to measure, and as many again with a profile "

@@ -24,16 +24,17 @@ double StepTimes::quantile(double part) const {
 
 void StepRunner::run(uint64_t count, StepTimes &times) {
   using Clock = std::chrono::steady_clock;
-  const std::vector<mpc_tensor_t> &inputs = batch.tensors();
+  const std::vector<mpc_tensor_t> &tensors = inputs.tensors();
+  const std::string place = "on " + inputs.describe();
   Clock::time_point last = Clock::now();
   for (uint64_t step = 0; step < count; ++step) {
     for (uint64_t call = 0; call < program.microBatches(); ++call)
-      check(mpc_session_step(session.get(), inputs.data(), inputs.size(),
+      check(mpc_session_step(session.get(), tensors.data(), tensors.size(),
                              nullptr),
-            "on random inputs");
+            place);
     Clock::time_point now = Clock::now();
     times.add(std::chrono::duration<double>(now - last).count());
     last = now;
   }
-  check(mpc_session_synchronize(session.get(), nullptr), "on random inputs");
+  check(mpc_session_synchronize(session.get(), nullptr), place);
 }

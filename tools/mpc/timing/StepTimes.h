@@ -3,7 +3,7 @@
 #define MPC_TOOLS_MPC_TIMING_STEPTIMES_H
 
 #include "tools/mpc/base/Runtime.h"
-#include "tools/mpc/timing/RandomBatch.h"
+#include "tools/mpc/timing/StepInputs.h"
 
 #include <cstdint>
 #include <vector>
@@ -27,8 +27,8 @@ private:
 /// Runs training steps on the same batch. A step is one update.
 class StepRunner {
 public:
-  StepRunner(Session &session, const Program &program, const RandomBatch &batch)
-      : session(session), program(program), batch(batch) {}
+  StepRunner(Session &session, const Program &program, const StepInputs &inputs)
+      : session(session), program(program), inputs(inputs) {}
 
   /// Runs `count` steps. The time of a step is that between the returns of its
   /// call and of the previous one: a GPU has then finished the step before.
@@ -37,7 +37,7 @@ public:
 private:
   Session &session;
   const Program &program;
-  const RandomBatch &batch;
+  const StepInputs &inputs;
 };
 
 } // namespace mpc::tool
