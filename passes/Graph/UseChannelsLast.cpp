@@ -213,6 +213,42 @@ struct SinkThroughConcat : OpRewritePattern<train::ConcatOp> {
   }
 };
 
+/// reduce(transpose(x)) -> transpose(reduce(x)), which moves fewer elements,
+/// or none.
+template <typename Op> struct SinkThroughReduction : OpRewritePattern<Op> {
+  using OpRewritePattern<Op>::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    auto transpose = op.getInput().template getDefiningOp<train::TransposeOp>();
+    if (!transpose)
+      return rewriter.notifyMatchFailure(op, "reduces no transpose");
+    ArrayRef<int64_t> permutation = transpose.getPermutation();
+    SmallVector<int64_t> axes, kept;
+    for (auto [i, dim] : llvm::enumerate(permutation)) {
+      const bool isReduced = llvm::is_contained(op.getAxes(), int64_t(i));
+      if (isReduced)
+        axes.push_back(dim);
+      if (!isReduced || op.getKeepdims())
+        kept.push_back(dim);
+    }
+    llvm::sort(axes);
+    Value reduced =
+        Op::create(rewriter, op.getLoc(), transpose.getInput(),
+                   rewriter.getDenseI64ArrayAttr(axes), op.getKeepdimsAttr());
+    SmallVector<int64_t> order = llvm::to_vector(kept);
+    llvm::sort(order);
+    if (order != kept) {
+      for (int64_t &dim : kept)
+        dim = llvm::find(order, dim) - order.begin();
+      reduced =
+          train::TransposeOp::create(rewriter, op.getLoc(), reduced, kept);
+    }
+    rewriter.replaceOp(op, reduced);
+    return success();
+  }
+};
+
 /// A transpose that moves no element is a reshape, which costs nothing.
 struct TransposeToReshape : OpRewritePattern<train::TransposeOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -251,7 +287,10 @@ struct UseChannelsLastPass
     // Two rounds, because a transpose that has become a reshape is no longer
     // sunk.
     RewritePatternSet sink(&getContext());
-    sink.add<SinkThroughElementwise, SinkThroughConcat>(&getContext());
+    sink.add<SinkThroughElementwise, SinkThroughConcat,
+             SinkThroughReduction<train::ReduceSumOp>,
+             SinkThroughReduction<train::ReduceMeanOp>,
+             SinkThroughReduction<train::ReduceMaxOp>>(&getContext());
     train::TransposeOp::getCanonicalizationPatterns(sink, &getContext());
     if (failed(applyPatternsGreedily(func, std::move(sink))))
       LDBG() << "stopped early; the result is correct, but slower";

@@ -103,3 +103,33 @@ func.func @no_image(%x: tensor<2x5xf32>, %c: tensor<5xf32>) -> tensor<2x5xf32> {
   %0 = train.batch_norm %x, %c, %c, %c, %c {epsilon = 1.0e-5 : f32, momentum = 0.9 : f32, axis = 1 : i64} : (tensor<2x5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<5xf32>) -> tensor<2x5xf32>
   return %0 : tensor<2x5xf32>
 }
+
+// -----
+
+// A reduction reads channels last; its result has no layout.
+// CHECK-LABEL: func.func @global_pooling
+func.func @global_pooling(%x: tensor<2x8x5xf32>, %w: tensor<6x8x1xf32>) -> tensor<2x6xf32> {
+  // CHECK: %[[CONV:.*]] = train.conv {{.*}} {channels_last{{.*}} -> tensor<2x5x6xf32>
+  // CHECK: %[[MAX:.*]] = train.reduce_max %[[CONV]] {axes = array<i64: 1>} : (tensor<2x5x6xf32>) -> tensor<2x6xf32>
+  // CHECK: return %[[MAX]]
+  %0 = train.conv %x, %w {strides = array<i64: 1>, dilations = array<i64: 1>, pads_begin = array<i64: 0>, pads_end = array<i64: 0>} : (tensor<2x8x5xf32>, tensor<6x8x1xf32>) -> tensor<2x6x5xf32>
+  %1 = train.reduce_max %0 {axes = array<i64: 2>} : (tensor<2x6x5xf32>) -> tensor<2x6xf32>
+  return %1 : tensor<2x6xf32>
+}
+
+// -----
+
+// The result is transposed instead of the operand.
+// CHECK-LABEL: func.func @reduced_transpose
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x3x4x5xf32>)
+func.func @reduced_transpose(%x: tensor<2x3x4x5xf32>) -> (tensor<5x2xf32>, tensor<5x1x3x1xf32>) {
+  // CHECK: %[[SUM:.*]] = train.reduce_sum %[[X]] {axes = array<i64: 1, 2>} : (tensor<2x3x4x5xf32>) -> tensor<2x5xf32>
+  // CHECK: %[[FIRST:.*]] = train.transpose %[[SUM]] {permutation = array<i64: 1, 0>}
+  // CHECK: %[[MEAN:.*]] = train.reduce_mean %[[X]] {axes = array<i64: 0, 2>, keepdims} : (tensor<2x3x4x5xf32>) -> tensor<1x3x1x5xf32>
+  // CHECK: %[[SECOND:.*]] = train.transpose %[[MEAN]] {permutation = array<i64: 3, 0, 1, 2>}
+  // CHECK: return %[[FIRST]], %[[SECOND]]
+  %0 = train.transpose %x {permutation = array<i64: 3, 0, 1, 2>} : (tensor<2x3x4x5xf32>) -> tensor<5x2x3x4xf32>
+  %1 = train.reduce_sum %0 {axes = array<i64: 2, 3>} : (tensor<5x2x3x4xf32>) -> tensor<5x2xf32>
+  %2 = train.reduce_mean %0 {axes = array<i64: 1, 3>, keepdims} : (tensor<5x2x3x4xf32>) -> tensor<5x1x3x1xf32>
+  return %1, %2 : tensor<5x2xf32>, tensor<5x1x3x1xf32>
+}
