@@ -167,17 +167,18 @@ bool reads_rows_in_place(const MatrixLayout& layout, int64_t stride,
 class Gemm::Run {
  public:
   Run(const Gemm& gemm, const void* lhs, const void* rhs, void* result,
-      void* scratch, int thread)
+      void* scratch, int thread, int64_t packed_columns)
       : g_(gemm),
         s_(gemm.shape_),
         lhs_(lhs),
         rhs_(rhs),
         result_(result),
-        packed_lhs_(static_cast<float*>(scratch)),
-        packed_rhs_(packed_lhs_ + gemm.lhs_floats_),
-        sums_(packed_rhs_ + gemm.rhs_floats_),
+        packed_rhs_(static_cast<float*>(scratch)),
+        packed_lhs_(packed_rhs_ + gemm.rhs_floats_),
+        sums_(packed_lhs_ + gemm.lhs_floats_),
         edge_(sums_ + gemm.sum_floats_ +
-              static_cast<size_t>(thread) * gemm.edge_floats_) {}
+              static_cast<size_t>(thread) * gemm.edge_floats_),
+        packed_columns_(packed_columns) {}
 
   int64_t steps() const {
     return divide_up(s_.n, g_.columns_) * divide_up(s_.m, g_.summed_rows_) *
@@ -216,7 +217,8 @@ class Gemm::Run {
       begin_rows(std::min(g_.rows_, end_ - row_));
       if (packs_lhs()) pack_rows(0, tiles_);
       for (int64_t first = 0; first < columns_; first += g_.tile_columns_)
-        multiply_panel(first, packs_rhs() && row_ == begin_);
+        multiply_panel(first,
+                       packs_rhs() && row_ == begin_ && !is_packed(first));
     }
   }
 
@@ -299,6 +301,11 @@ class Gemm::Run {
     else if (g_.threads_ > 1)
       block = (row_ - begin_) / g_.rows_;
     lhs_block_ = packed_lhs_ + block * g_.lhs_block_floats();
+  }
+  // Whether an earlier product has packed the panel.
+  bool is_packed(int64_t first) const {
+    return packed_columns_ == s_.n ||
+           first + g_.tile_columns_ <= packed_columns_;
   }
   // The rows of a tile, from the first of the block.
   Range tile_rows(int64_t tile) const {
@@ -402,6 +409,10 @@ class Gemm::Run {
     if (is_whole) return;
     for (int64_t r = 0; r < height; ++r) {
       const float* from = edge_ + r * panel.step;
+      if (column_stride_ == 1 && !adds) {
+        std::copy_n(from, panel.lanes, to + r * row_stride_);
+        continue;
+      }
       for (int64_t i = 0; i < panel.lanes; ++i) {
         float& element = to[r * row_stride_ + i * column_stride_];
         element = adds ? element + from[i] : from[i];
@@ -414,7 +425,8 @@ class Gemm::Run {
   const GemmLoops& loops_ = best_loops();
   const void *const lhs_, *const rhs_;
   void* const result_;
-  float *const packed_lhs_, *const packed_rhs_, *const sums_, *const edge_;
+  float *const packed_rhs_, *const packed_lhs_, *const sums_, *const edge_;
+  const int64_t packed_columns_;
   // The step: its columns, the rows that are finished with it, and the block of
   // the result, from row 0 on.
   int64_t column_ = 0, columns_ = 0, begin_ = 0, end_ = 0, step_ = 0,
@@ -547,11 +559,27 @@ void Gemm::choose_tasks() {
   }
 }
 
-void Gemm::run(const void* lhs, const void* rhs, void* result,
-               void* scratch) const {
+int64_t Gemm::packed_columns(const Gemm& previous) const {
+  const MatrixLayout &mine = shape_.rhs, &other = previous.shape_.rhs;
+  const auto packs_whole = [](const Gemm& gemm) {
+    return !gemm.is_swapped_ && gemm.packs_rhs_ && gemm.threads_ == 1 &&
+           gemm.columns_ == gemm.shape_.n && gemm.depth_ >= gemm.shape_.k;
+  };
+  const bool is_same =
+      mine.dtype == other.dtype && mine.row_stride == other.row_stride &&
+      mine.column_stride == other.column_stride &&
+      shape_.k == previous.shape_.k && tile_columns_ == previous.tile_columns_;
+  return is_same && packs_whole(*this) && packs_whole(previous)
+             ? previous.shape_.n
+             : 0;
+}
+
+void Gemm::run(const void* lhs, const void* rhs, void* result, void* scratch,
+               const Gemm* previous) const {
   if (is_swapped_) std::swap(lhs, rhs);
+  const int64_t packed = previous ? packed_columns(*previous) : 0;
   const auto run_of = [&](int thread) {
-    return Run(*this, lhs, rhs, result, scratch, thread);
+    return Run(*this, lhs, rhs, result, scratch, thread, packed);
   };
   Run mine = run_of(0);
   const int64_t steps = mine.steps();

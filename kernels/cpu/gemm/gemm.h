@@ -34,9 +34,12 @@ class Gemm {
   // `run` uses up to `threads` threads, and gives the same bits for any number.
   explicit Gemm(const GemmShape& shape, int threads = 1);
 
-  // Scratch memory is aligned to kOperandAlignment.
+  // Scratch memory is aligned to kOperandAlignment. If the previous product
+  // with this scratch memory, `previous`, had the same right operand, perhaps
+  // with another number of columns, its packed columns are used again.
   size_t scratch_bytes() const { return scratch_bytes_; }
-  void run(const void* lhs, const void* rhs, void* result, void* scratch) const;
+  void run(const void* lhs, const void* rhs, void* result, void* scratch,
+           const Gemm* previous = nullptr) const;
 
  private:
   class Run;
@@ -44,6 +47,9 @@ class Gemm {
   // Floats for the packed rows of a tile, and of a block.
   int64_t lhs_tile_floats() const;
   int64_t lhs_block_floats() const;
+  // The columns of the right operand that `previous` has packed as this product
+  // needs them.
+  int64_t packed_columns(const Gemm& previous) const;
   void choose_tiles();
   void choose_blocks();
   void choose_tasks();

@@ -1,53 +1,131 @@
 // The loops of attention over rows of scores. attention.cpp includes this once
-// for each instruction set; it has no include guard. The order of sums depends
-// on the vector width, so the bits depend only on the kind of CPU.
+// for each instruction set, inside a namespace; see lanes.h. It has no include
+// guard. The order of sums depends on the vector width, so the bits depend only
+// on the kind of CPU.
+
+#include "kernels/cpu/loops/lanes.h"
+
+using F32 = Lanes::F32;
+using U32 = Lanes::U32;
+constexpr int64_t kWidth = Lanes::kWidth;
+
+template <typename To, typename From>
+MPC_INLINE void copy_bits(const From& from, To* to) {
+  static_assert(sizeof(From) == sizeof(To));
+  std::memcpy(to, &from, sizeof(To));
+}
 
 // e^x within 2 ulps, for x <= 0 (1 for larger x); 0 if the result is below the
 // smallest normal number. n is x / ln 2 rounded, from the sum with 1.5 * 2^23,
 // whose last bits are n. e^x = 2^n e^(x - n ln 2), with ln 2 in two parts, so
 // that the product with the first is exact. The polynomial is that of Cephes'
 // expf.
-MPC_ATTENTION_INLINE float exponential(float x) {
+MPC_INLINE void exponential(F32* value) {
   constexpr float kShift = 12582912.0f;
-  const float shifted = x * 1.44269504088896341f + kShift;
-  const float n = shifted - kShift;
-  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
-  float y = 1.9875691500e-4f;
+  const F32 x = *value;
+  const F32 shifted = x * 1.44269504088896341f + kShift;
+  const F32 n = shifted - kShift;
+  const F32 r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  F32 y = 1.9875691500e-4f - F32{};
   y = y * r + 1.3981999507e-3f;
   y = y * r + 8.3334519073e-3f;
   y = y * r + 4.1665795894e-2f;
   y = y * r + 1.6666665459e-1f;
   y = y * r + 5.0000001201e-1f;
   y = y * (r * r) + r + 1.0f;
-  const uint32_t power = float_bits(shifted) - float_bits(kShift);
-  y *= bits_float((power + 127) << 23);
-  y = x < -87.3f ? 0.0f : y;
+  U32 power;
+  copy_bits(shifted, &power);
+  power = (power - float_bits(kShift) + 127) << 23;
+  F32 factor;
+  copy_bits(power, &factor);
+  y *= factor;
+  y = x < -87.3f ? F32{} : y;
   // NaN passes both comparisons unchanged.
-  return x > 0.0f ? 1.0f : y;
+  *value = x > 0.0f ? F32{} + 1.0f : y;
 }
 
-// The storage type of T, because the vectorizer does not handle structs.
+// The index of each lane.
+MPC_INLINE void lane_indices(U32* to) {
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kWidth; ++i) (*to)[i] = static_cast<uint32_t>(i);
+}
+
+// Replaces all lanes but the first `count`.
+MPC_INLINE void keep_first(int64_t count, float other, F32* value) {
+  U32 index;
+  lane_indices(&index);
+  *value = index < static_cast<uint32_t>(count) ? *value : F32{} + other;
+}
+
+// Loads the lanes that are among `count` elements, and zeros.
 template <typename T>
-struct Raw {
-  using type = float;
-  static float of(float value) { return value; }
+MPC_INLINE void load_first(const T* from, int64_t count, F32* to) {
+  if (count >= kWidth) return Lanes::load(from, to);
+  Lanes::load_first(from, count, to);
+}
+
+MPC_INLINE void store(const F32& value, float* to) {
+  std::memcpy(to, &value, sizeof value);
+}
+MPC_INLINE void store(const F32& value, Bf16* to) {
+  U32 from;
+  copy_bits(value, &from);
+  U32 rounded = (from + 0x7fff + (from >> 16 & 1)) >> 16;
+  // NaN stays NaN.
+  rounded = value != value ? from >> 16 | 0x40 : rounded;
+  const Lanes::U16 half = __builtin_convertvector(rounded, Lanes::U16);
+  std::memcpy(static_cast<void*>(to), &half, sizeof half);
+}
+
+// Each lane and the one at kDistance.
+template <size_t kDistance, size_t... kLane>
+MPC_INLINE void swap_lanes(const F32& from, F32* to,
+                           std::index_sequence<kLane...>) {
+  *to = __builtin_shufflevector(from, from,
+                                static_cast<int>(kLane ^ kDistance)...);
+}
+
+// Combines all lanes.
+template <typename Combine, size_t kDistance = kWidth / 2>
+MPC_INLINE float combine_lanes(F32* value, Combine combine) {
+  F32 other;
+  swap_lanes<kDistance>(*value, &other, std::make_index_sequence<kWidth>());
+  combine(other, value);
+  if constexpr (kDistance > 1)
+    return combine_lanes<Combine, kDistance / 2>(value, combine);
+  return (*value)[0];
+}
+
+struct Add {
+  MPC_INLINE void operator()(const F32& other, F32* value) const {
+    *value += other;
+  }
 };
-template <>
-struct Raw<Bf16> {
-  using type = uint16_t;
-  static uint16_t of(float value) { return Bf16::round(value); }
+// Ignores NaN in `other`.
+struct Larger {
+  MPC_INLINE void operator()(const F32& other, F32* value) const {
+    *value = other > *value ? other : *value;
+  }
 };
+
+// Vectors of a row of scores that have a visible key.
+MPC_INLINE int64_t visible_end(int64_t visible) {
+  return (visible + kWidth - 1) / kWidth * kWidth;
+}
 
 // Scales the scores of row `i` and adds the biases, if there are any. Returns
 // the scale that the scores still need.
-inline float add_biases(const Strip& s, int64_t i, int64_t visible,
-                        float* scores) {
+MPC_INLINE float add_biases(const Strip& s, int64_t i, int64_t visible,
+                            float* scores) {
   float scale = s.shape.scale;
   for (size_t k = 0; k < s.shape.bias_count; ++k) {
     const float* bias = s.biases[k] + i * s.shape.biases[k].row;
-#pragma omp simd
-    for (int64_t j = 0; j < visible; ++j)
-      scores[j] = scores[j] * scale + bias[j];
+    for (int64_t j = 0; j < visible; j += kWidth) {
+      F32 score, addend;
+      Lanes::load(scores + j, &score);
+      load_first(bias + j, visible - j, &addend);
+      store(score * scale + addend, scores + j);
+    }
     scale = 1;
   }
   return scale;
@@ -57,106 +135,175 @@ inline float add_biases(const Strip& s, int64_t i, int64_t visible,
 // rest of `count`. `p` may be the same memory as the scores. Returns the
 // logarithm of the sum of the exponentials.
 template <typename T>
-LogSumExp<float> softmax_row(float* scores, float scale, int64_t visible,
-                             int64_t count, typename Raw<T>::type* p) {
-  float largest = -INFINITY;
-#pragma omp simd reduction(max : largest)
-  for (int64_t j = 0; j < visible; ++j) {
-    const float score = scores[j] * scale;
-    largest = score > largest ? score : largest;
+MPC_INLINE LogSumExp<float> softmax_row(float* scores, float scale,
+                                        int64_t visible, int64_t count, T* p) {
+  const int64_t end = visible_end(visible);
+  F32 value, most = F32{} - INFINITY;
+  for (int64_t j = 0; j < end; j += kWidth) {
+    Lanes::load(scores + j, &value);
+    value *= scale;
+    if (j + kWidth > visible) keep_first(visible - j, -INFINITY, &value);
+    store(value, scores + j);
+    Larger()(value, &most);
   }
+  const float largest = combine_lanes(&most, Larger());
   const float shift = softmax_shift(largest);
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t j = 0; j < visible; ++j) {
-    const float e = exponential(scores[j] * scale - shift);
-    scores[j] = e;
-    sum += e;
+  F32 sums = {};
+  for (int64_t j = 0; j < end; j += kWidth) {
+    Lanes::load(scores + j, &value);
+    value -= shift;
+    exponential(&value);
+    store(value, scores + j);
+    sums += value;
   }
+  const float sum = combine_lanes(&sums, Add());
   const float inverse = 1.0f / softmax_divisor(sum);
-#pragma omp simd
-  for (int64_t j = 0; j < visible; ++j) p[j] = Raw<T>::of(scores[j] * inverse);
-  for (int64_t j = visible; j < count; ++j) p[j] = 0;
-  return log_sum_exp<double>(largest, sum);
-}
-
-// Adds the gradients of scores with bias to those of the bias.
-inline void add_bias_grad(const float* scores, const float* p_grads,
-                          const LogSumExp<float>& sum, float shared,
-                          int64_t visible, float* bias_grad) {
-  const float high = sum.high, low = sum.low;
-#pragma omp simd
-  for (int64_t j = 0; j < visible; ++j)
-    bias_grad[j] +=
-        exponential((scores[j] - high) - low) * (p_grads[j] - shared);
-}
-
-// Computes the probabilities from the scores times `scale`, and the gradients
-// of the scores, times `grad_scale`, from those of the probabilities.
-template <typename T>
-void softmax_grad_row(const float* scores, const float* p_grads, float scale,
-                      float grad_scale, const LogSumExp<float>& sum,
-                      float shared, int64_t visible, int64_t count,
-                      typename Raw<T>::type* p,
-                      typename Raw<T>::type* score_grads) {
-  const float high = sum.high, low = sum.low;
-#pragma omp simd
-  for (int64_t j = 0; j < visible; ++j) {
-    const float probability = exponential((scores[j] * scale - high) - low);
-    const float grad = probability * (p_grads[j] - shared) * grad_scale;
-    p[j] = Raw<T>::of(probability);
-    score_grads[j] = Raw<T>::of(grad);
+  for (int64_t j = 0; j < end; j += kWidth) {
+    Lanes::load(scores + j, &value);
+    store(value * inverse, p + j);
   }
-  for (int64_t j = visible; j < count; ++j) p[j] = score_grads[j] = 0;
-}
-
-template <typename T>
-float dot_row(const T* a, const T* b, int64_t count) {
-  float sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (int64_t i = 0; i < count; ++i)
-    sum += static_cast<float>(a[i]) * static_cast<float>(b[i]);
-  return sum;
+  for (int64_t j = end; j < count; j += kWidth) store(F32{}, p + j);
+  return log_sum_exp<double>(largest, sum);
 }
 
 template <typename T>
 void softmax_strip(const Strip& s, float* scores, void* p, Sums<float> sums) {
   for (int64_t i = 0; i < s.rows; ++i) {
     const int64_t visible = std::min(s.shape.visible(s.first + i), s.count);
-    float* row = scores + i * s.count;
+    float* row = scores + i * s.stride;
     const float scale = add_biases(s, i, visible, row);
-    const LogSumExp<float> sum =
-        softmax_row<T>(row, scale, visible, s.count,
-                       static_cast<typename Raw<T>::type*>(p) + i * s.count);
+    const LogSumExp<float> sum = softmax_row(row, scale, visible, s.count,
+                                             static_cast<T*>(p) + i * s.stride);
     sums.high[i] = sum.high;
     sums.low[i] = sum.low;
   }
 }
 
+// Computes the probabilities from the scores times `scale`, and the gradients
+// of the scores, times `grad_scale`, from those of the probabilities. With
+// `bias_grad`, adds them to it without that scale.
 template <typename T>
-void softmax_grad_strip(const Strip& s, float* scores, const float* p_grads,
-                        Sums<const float> sums, const void* grad,
-                        const void* result, void* p, void* score_grads) {
-  using Stored = typename Raw<T>::type;
-  const int64_t depth = s.shape.value_depth;
-  for (int64_t i = 0; i < s.rows; ++i) {
-    const float shared =
-        dot_row(static_cast<const T*>(grad) + i * depth,
-                static_cast<const T*>(result) + i * depth, depth);
-    const int64_t at = i * s.count;
-    const int64_t visible = std::min(s.shape.visible(s.first + i), s.count);
-    const LogSumExp<float> sum = {sums.high[i], sums.low[i]};
-    const float scale = add_biases(s, i, visible, scores + at);
-    if (s.bias_grad)
-      add_bias_grad(scores + at, p_grads + at, sum, shared, visible,
-                    s.bias_grad + i * s.shape.biases[0].row);
-    softmax_grad_row<T>(scores + at, p_grads + at, scale, s.shape.scale, sum,
-                        shared, visible, s.count, static_cast<Stored*>(p) + at,
-                        static_cast<Stored*>(score_grads) + at);
+MPC_INLINE void softmax_grad_row(const float* scores, const float* p_grads,
+                                 float scale, float grad_scale,
+                                 const LogSumExp<float>& sum, float shared,
+                                 int64_t visible, int64_t count, T* p,
+                                 T* score_grads, float* bias_grad) {
+  const int64_t end = visible_end(visible);
+  for (int64_t j = 0; j < end; j += kWidth) {
+    F32 probability, grad;
+    Lanes::load(scores + j, &probability);
+    Lanes::load(p_grads + j, &grad);
+    probability = (probability * scale - sum.high) - sum.low;
+    exponential(&probability);
+    grad = probability * (grad - shared);
+    if (j + kWidth > visible) {
+      keep_first(visible - j, 0, &probability);
+      keep_first(visible - j, 0, &grad);
+    }
+    if (bias_grad) {
+      const int64_t some = std::min(kWidth, visible - j);
+      F32 sums;
+      load_first(bias_grad + j, some, &sums);
+      sums += grad;
+      std::memcpy(bias_grad + j, &sums, static_cast<size_t>(some) * 4);
+    }
+    store(probability, p + j);
+    store(grad * grad_scale, score_grads + j);
+  }
+  for (int64_t j = end; j < count; j += kWidth) {
+    store(F32{}, p + j);
+    store(F32{}, score_grads + j);
   }
 }
 
-inline Loops loops(bool is_bf16) {
-  if (is_bf16) return {softmax_strip<Bf16>, softmax_grad_strip<Bf16>};
-  return {softmax_strip<float>, softmax_grad_strip<float>};
+template <typename T>
+void softmax_grad_strip(const Strip& s, float* scores, const float* p_grads,
+                        Sums<const float> sums, const float* shared, void* p,
+                        void* score_grads) {
+  for (int64_t i = 0; i < s.rows; ++i) {
+    const int64_t at = i * s.stride;
+    const int64_t visible = std::min(s.shape.visible(s.first + i), s.count);
+    const float scale = add_biases(s, i, visible, scores + at);
+    softmax_grad_row(
+        scores + at, p_grads + at, scale, s.shape.scale,
+        {sums.high[i], sums.low[i]}, shared[i], visible, s.count,
+        static_cast<T*>(p) + at, static_cast<T*>(score_grads) + at,
+        s.bias_grad ? s.bias_grad + i * s.shape.biases[0].row : nullptr);
+  }
+}
+
+template <typename T>
+void dot_rows(const void* a, const void* b, int64_t rows, int64_t width,
+              float* dots) {
+  for (int64_t i = 0; i < rows; ++i) {
+    const T* left = static_cast<const T*>(a) + i * width;
+    const T* right = static_cast<const T*>(b) + i * width;
+    F32 sums = {};
+    for (int64_t j = 0; j < width; j += kWidth) {
+      F32 x, y;
+      load_first(left + j, width - j, &x);
+      load_first(right + j, width - j, &y);
+      sums += x * y;
+    }
+    dots[i] = combine_lanes(&sums, Add());
+  }
+}
+
+// Exchanges lanes of two vectors: of `a` those with bit kDistance, of `b` those
+// without it.
+template <size_t kDistance, size_t... kLane>
+MPC_INLINE void exchange_lanes(F32* a, F32* b, std::index_sequence<kLane...>) {
+  const F32 low = __builtin_shufflevector(
+      *a, *b,
+      static_cast<int>(kLane & kDistance ? kWidth + (kLane ^ kDistance)
+                                         : kLane)...);
+  *b = __builtin_shufflevector(
+      *a, *b,
+      static_cast<int>(kLane & kDistance ? kWidth + kLane
+                                         : kLane ^ kDistance)...);
+  *a = low;
+}
+
+// Transposes a square of kWidth vectors.
+template <size_t kDistance = kWidth / 2>
+MPC_INLINE void transpose_square(F32* rows) {
+#pragma GCC unroll 16
+  for (size_t i = 0; i < kWidth; ++i)
+    if ((i & kDistance) == 0)
+      exchange_lanes<kDistance>(&rows[i], &rows[i + kDistance],
+                                std::make_index_sequence<kWidth>());
+  if constexpr (kDistance > 1) transpose_square<kDistance / 2>(rows);
+}
+
+// to[columns, rows] = the transpose of from[rows, columns]. Whole vectors are
+// read and written: lanes beyond the end of a row are those of the next one,
+// which are written later.
+void transpose(const float* from, int64_t stride, int64_t rows, int64_t columns,
+               float* to) {
+  for (int64_t c = 0; c < columns; c += kWidth)
+    for (int64_t r = (rows - 1) / kWidth * kWidth; r >= 0; r -= kWidth) {
+      const int64_t height = std::min(kWidth, rows - r);
+      F32 square[kWidth] = {};
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kWidth; ++i)
+        if (i < height) Lanes::load(from + (r + i) * stride + c, &square[i]);
+      transpose_square(square);
+#pragma GCC unroll 16
+      for (int64_t i = 0; i < kWidth; ++i)
+        if (i < columns - c) store(square[i], to + (c + i) * rows + r);
+    }
+}
+
+inline Loops loops(mpc_dtype_t dtype, bool is_narrow) {
+  const char* name = MPC_VECTOR_WIDTH == 16  ? "attention:avx512"
+                     : MPC_VECTOR_WIDTH == 8 ? "attention:avx2"
+                                             : "attention:baseline";
+  const auto dots = dtype == MPC_DTYPE_F32    ? dot_rows<float>
+                    : dtype == MPC_DTYPE_BF16 ? dot_rows<Bf16>
+                                              : dot_rows<F16>;
+  if (is_narrow)
+    return {name, softmax_strip<Bf16>, softmax_grad_strip<Bf16>, dots,
+            transpose};
+  return {name, softmax_strip<float>, softmax_grad_strip<float>, dots,
+          transpose};
 }

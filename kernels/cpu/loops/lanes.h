@@ -37,4 +37,27 @@ struct Lanes {
     *to = wide;
 #endif
   }
+
+  // Loads the first `count` lanes, at most all, and zeros.
+  static MPC_INLINE void load_first(const float* from, int64_t count, F32* to) {
+#if MPC_VECTOR_WIDTH == 16
+    const auto some = static_cast<__mmask16>((1u << count) - 1);
+    const __m512 lanes = _mm512_maskz_loadu_ps(some, from);
+    std::memcpy(to, &lanes, sizeof lanes);
+#else
+    load_some(from, count, to);
+#endif
+  }
+  template <typename T>
+  static MPC_INLINE void load_first(const T* from, int64_t count, F32* to) {
+    load_some(from, count, to);
+  }
+
+ private:
+  template <typename T>
+  static MPC_INLINE void load_some(const T* from, int64_t count, F32* to) {
+    T some[kWidth] = {};
+    std::memcpy(some, from, static_cast<size_t>(count) * sizeof(T));
+    load(some, to);
+  }
 };
