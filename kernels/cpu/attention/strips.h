@@ -17,7 +17,7 @@ struct Strip {
   const AttentionShape& shape;
   int64_t first, rows;  // Queries.
   int64_t count;        // Number of keys in the products.
-  int64_t stride;       // Of rows of scores, in elements.
+  int64_t stride;       // Elements from one row of scores to the next.
   // The first row of each bias, and of the gradient of the first, or null.
   std::array<const float*, kMaxBiases> biases = {};
   float* bias_grad = nullptr;
@@ -44,7 +44,7 @@ class Strips {
     const int64_t count = (seen + key_step_ - 1) / key_step_ * key_step_;
     return {shape_, first, rows, std::min(shape_.keys, count), stride()};
   }
-  // Of rows of scores, in elements.
+  // Elements from one row of scores to the next.
   int64_t stride() const {
     const int64_t vectors = (shape_.keys + kAlignment - 1) / kAlignment;
     return (vectors % 8 == 0 ? vectors + 1 : vectors) * kAlignment;
