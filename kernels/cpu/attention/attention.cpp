@@ -401,7 +401,7 @@ class Backward final : public AttentionKernel {
               true};
     return {operand(rows, width, true),
             probabilities(s, probability),
-            {result, MPC_DTYPE_F32, s.stride},
+            {result, MPC_DTYPE_F32, strips_.stride()},
             width,
             s.count,
             s.rows,

@@ -25,10 +25,11 @@ struct Strip {
 
 class Strips {
  public:
-  // `packs_once`: the keys are packed once for all strips.
+  // `packs_once`: the keys are packed once for all strips, by Gemm.
   Strips(const AttentionShape& shape, bool packs_once)
       : shape_(shape),
-        rows_(std::min(shape.queries, rows_for(shape, packs_once))) {
+        rows_(std::min(shape.queries, rows_for(shape, packs_once))),
+        packs_once_(packs_once) {
     const int64_t step = (shape.keys + kMaxKeySteps - 1) / kMaxKeySteps;
     key_step_ = (step + 31) / 32 * 32;
   }
@@ -42,13 +43,11 @@ class Strips {
     const int64_t rows = std::min(rows_, shape_.queries - first);
     const int64_t seen = shape_.visible(first + rows - 1);
     const int64_t count = (seen + key_step_ - 1) / key_step_ * key_step_;
-    return {shape_, first, rows, std::min(shape_.keys, count), stride()};
+    const int64_t keys = std::min(shape_.keys, count);
+    return {shape_, first, rows, keys, stride_for(keys)};
   }
-  // Elements from one row of scores to the next.
-  int64_t stride() const {
-    const int64_t vectors = (shape_.keys + kAlignment - 1) / kAlignment;
-    return (vectors % 8 == 0 ? vectors + 1 : vectors) * kAlignment;
-  }
+  // The stride of rows with an element for each key.
+  int64_t stride() const { return stride_for(shape_.keys); }
   // Elements of the scores of a strip.
   int64_t elements() const { return rows_ * stride(); }
 
@@ -62,8 +61,9 @@ class Strips {
   static constexpr int64_t kMaxScores = 1 << 20;
   static constexpr int64_t kMinRows = 16;
   static constexpr int64_t kMaxKeySteps = 16;
-  // Rows of scores are whole vectors; those at the same place of rows must not
-  // share few sets of the cache.
+  // Rows of scores are whole vectors. For Gemm, elements at the same place of
+  // all rows must not share few sets of the cache; oneDNN is faster if rows
+  // begin with a cache line.
   static constexpr int64_t kAlignment = 32;
 
   static int64_t rows_for(const AttentionShape& shape, bool packs_once) {
@@ -74,9 +74,15 @@ class Strips {
             : kMaxRows;
     return std::clamp(kMaxScores / shape.keys, kMinRows, wanted);
   }
+  int64_t stride_for(int64_t keys) const {
+    const int64_t vectors = (keys + kAlignment - 1) / kAlignment;
+    const bool is_spread = vectors % 8 != 0 || !packs_once_;
+    return (is_spread ? vectors : vectors + 1) * kAlignment;
+  }
 
   const AttentionShape& shape_;
   int64_t rows_, key_step_;
+  bool packs_once_;
 };
 
 }  // namespace mpc::kernels::cpu
