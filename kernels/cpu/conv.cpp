@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "kernels/cpu/depthwise.h"
+#include "kernels/cpu/dnnl/dnnl_describe.h"
 #include "kernels/cpu/widened/image_strips.h"
 
 namespace mpc::kernels::cpu {
@@ -82,27 +83,30 @@ using Forward = dnnl::convolution_forward;
 using BackwardData = dnnl::convolution_backward_data;
 using BackwardWeights = dnnl::convolution_backward_weights;
 
-Forward::desc forward_desc(const Problem& p, const memory::desc& weight,
-                           memory::data_type result, bool has_bias) {
+Forward::primitive_desc describe_forward(const Problem& p,
+                                         const memory::desc& weight,
+                                         memory::data_type result,
+                                         bool has_bias,
+                                         const dnnl::engine& engine) {
   const memory::desc input = p.input.desc(p.input_type);
   const memory::desc output = p.output.desc(result);
   if (has_bias)
-    return Forward::desc(prop_kind::forward_training,
-                         algorithm::convolution_direct, input, weight, p.bias,
-                         output, p.strides, p.dilations, p.pads_begin,
-                         p.pads_end);
-  return Forward::desc(prop_kind::forward_training,
-                       algorithm::convolution_direct, input, weight, output,
-                       p.strides, p.dilations, p.pads_begin, p.pads_end);
+    return describe<Forward>(
+        engine, user_scratchpad(), prop_kind::forward_training,
+        algorithm::convolution_direct, input, weight, p.bias, output, p.strides,
+        p.dilations, p.pads_begin, p.pads_end);
+  return describe<Forward>(engine, user_scratchpad(),
+                           prop_kind::forward_training,
+                           algorithm::convolution_direct, input, weight, output,
+                           p.strides, p.dilations, p.pads_begin, p.pads_end);
 }
 
 // The hint that a gradient primitive needs: any forward primitive of the same
 // geometry.
 Forward::primitive_desc forward_hint(const Problem& p,
                                      const dnnl::engine& engine) {
-  const Forward::desc desc =
-      forward_desc(p, p.any_weight(p.weight_type), p.output_type, false);
-  return Forward::primitive_desc(desc, engine);
+  return describe_forward(p, p.any_weight(p.weight_type), p.output_type, false,
+                          engine);
 }
 
 bool starts_with(const char* text, const char* prefix) {
@@ -112,16 +116,17 @@ bool starts_with(const char* text, const char* prefix) {
 Forward::primitive_desc make_forward(const ConvShape& s, const Problem& p,
                                      const memory::desc& weight,
                                      const dnnl::engine& engine) {
-  // oneDNN keeps a pointer to the description while it searches.
-  const Forward::desc desc = forward_desc(p, weight, p.result_type, s.has_bias);
-  Forward::primitive_desc pd(desc, user_scratchpad(), engine);
+  const auto make = [&] {
+    return describe_forward(p, weight, p.result_type, s.has_bias, engine);
+  };
+  Forward::primitive_desc pd = make();
   const std::string first = pd.impl_info_str();
   if (s.input_channels / s.group > kFewChannels ||
       !(starts_with(first.c_str(), "brgconv:avx512_core") ||
         starts_with(first.c_str(), "brdgmm_dw:avx512_core")) ||
       first.find("amx") != std::string::npos)
     return pd;
-  Forward::primitive_desc other(desc, user_scratchpad(), engine);
+  Forward::primitive_desc other = make();
   while (other.next_impl())
     if (starts_with(other.impl_info_str(), "jit") &&
         std::strstr(other.impl_info_str(), "avx512_core"))
@@ -223,22 +228,20 @@ Builder::Call Builder::make(const Problem& p,
                             const memory::desc& weight) const {
   const dnnl::primitive_attr attributes = user_scratchpad();
   if (id_ == KernelId::conv_grad_input) {
-    const BackwardData::desc desc(algorithm::convolution_direct,
-                                  p.input.desc(p.result_type), weight,
-                                  p.output.desc(p.output_type), p.strides,
-                                  p.dilations, p.pads_begin, p.pads_end);
-    const BackwardData::primitive_desc pd(desc, attributes, engine_,
-                                          forward_hint(p, engine_));
+    const auto pd = describe_gradient<BackwardData>(
+        engine_, attributes, forward_hint(p, engine_),
+        algorithm::convolution_direct, p.input.desc(p.result_type), weight,
+        p.output.desc(p.output_type), p.strides, p.dilations, p.pads_begin,
+        p.pads_end);
     return {make_primitive<BackwardData>(pd), pd.impl_info_str(),
             pd.weights_desc(), pd.scratchpad_desc()};
   }
   if (id_ == KernelId::conv_grad_weight) {
-    const BackwardWeights::desc desc(algorithm::convolution_direct,
-                                     p.input.desc(p.input_type), weight,
-                                     p.output.desc(p.output_type), p.strides,
-                                     p.dilations, p.pads_begin, p.pads_end);
-    const BackwardWeights::primitive_desc pd(desc, attributes, engine_,
-                                             forward_hint(p, engine_));
+    const auto pd = describe_gradient<BackwardWeights>(
+        engine_, attributes, forward_hint(p, engine_),
+        algorithm::convolution_direct, p.input.desc(p.input_type), weight,
+        p.output.desc(p.output_type), p.strides, p.dilations, p.pads_begin,
+        p.pads_end);
     return {make_primitive<BackwardWeights>(pd), pd.impl_info_str(),
             pd.diff_weights_desc(), pd.scratchpad_desc()};
   }

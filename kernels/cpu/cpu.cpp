@@ -4,6 +4,7 @@
 #include <dnnl.hpp>
 #include <new>
 
+#include "kernels/cpu/dnnl/dnnl_describe.h"
 #include "kernels/cpu/dnnl/dnnl_memory.h"
 #include "kernels/cpu_isa.h"
 
@@ -21,7 +22,7 @@ dnnl::cpu_isa dnnl_isa(CpuIsa isa) {
     case CpuIsa::all:
       break;
   }
-  return dnnl::cpu_isa::all;
+  return cpu::kDnnlAllIsa;
 }
 
 // Applies the limit to oneDNN, unless the environment sets oneDNN's own limit.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/dnnl/dnnl_describe.h"
+
 namespace mpc::kernels::cpu {
 
 using dnnl::memory;
@@ -20,19 +22,17 @@ memory::desc description_of(const ProductOperand& operand, int64_t rows,
                       memory::dims{layout.row_stride, layout.column_stride});
 }
 
-dnnl::matmul::primitive_desc describe(const dnnl::engine& engine,
-                                      const StripProduct& p) {
+dnnl::matmul::primitive_desc describe_product(const dnnl::engine& engine,
+                                              const StripProduct& p) {
   dnnl::primitive_attr attributes = user_scratchpad();
   if (p.accumulates) {
     dnnl::post_ops add;
     add.append_sum(1.0f);
     attributes.set_post_ops(add);
   }
-  // oneDNN keeps a pointer to the description while it searches.
-  const dnnl::matmul::desc desc(description_of(p.lhs, p.m, p.k),
-                                description_of(p.rhs, p.k, p.n),
-                                description_of(p.result, p.m, p.n));
-  return dnnl::matmul::primitive_desc(desc, attributes, engine);
+  return describe<dnnl::matmul>(
+      engine, attributes, description_of(p.lhs, p.m, p.k),
+      description_of(p.rhs, p.k, p.n), description_of(p.result, p.m, p.n));
 }
 
 }  // namespace
@@ -74,7 +74,7 @@ void StripProducts::make_calls(int workers) {
   for (const std::vector<StripProduct>& list : lists_) {
     descriptions.emplace_back();
     for (const StripProduct& product : list) {
-      descriptions.back().push_back(describe(engine, product));
+      descriptions.back().push_back(describe_product(engine, product));
       scratch_bytes_ =
           std::max(scratch_bytes_,
                    descriptions.back().back().scratchpad_desc().get_size());

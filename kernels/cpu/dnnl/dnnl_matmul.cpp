@@ -1,5 +1,6 @@
 // Products of 16-bit matrices by oneDNN, with the CPU's instructions for them.
 
+#include "kernels/cpu/dnnl/dnnl_describe.h"
 #include "kernels/cpu/dnnl/dnnl_kernel.h"
 #include "kernels/cpu/matmul.h"
 
@@ -16,12 +17,10 @@ struct Product {
   memory::data_type type, result_type;
 
   dnnl::matmul::primitive_desc make(const dnnl::engine& engine) const {
-    // oneDNN keeps a pointer to the description while it searches.
-    const dnnl::matmul::desc desc(
-        memory::desc(lhs, type, lhs_strides),
+    return describe<dnnl::matmul>(
+        engine, user_scratchpad(), memory::desc(lhs, type, lhs_strides),
         memory::desc(rhs, type, rhs_strides),
         memory::desc(result, result_type, result_strides));
-    return dnnl::matmul::primitive_desc(desc, user_scratchpad(), engine);
   }
 };
 
