@@ -45,6 +45,12 @@ Value Emitter::rowPointer(const KernelAccess &access, const Position &at) {
                              ValueRange{element});
 }
 
+/// The bytes from one row to the next from which rows are prefetched, but not
+/// more than an address can be off; and the size of a cache line.
+static constexpr int64_t kLeastPrefetchedStride = 1024;
+static constexpr int64_t kMostPrefetchedStride = 1 << 24;
+static constexpr int64_t kCacheLine = 64;
+
 /// Addresses of lanes that are not contiguous.
 Value Emitter::gather(const KernelAccess &access, const Position &at,
                       Value pointer) {
@@ -84,6 +90,23 @@ static Value zeroLanes(OpBuilder &builder, Location loc, Type element,
                        cast<TypedAttr>(builder.getZeroAttr(element)), lanes);
 }
 
+void Emitter::prefetchRow(const KernelAccess &access, const Position &at,
+                          Value pointer) {
+  if (prefetchedRows == 0 || at.row.empty())
+    return;
+  const int64_t bytes = storageBytes(storageType(access.elementType));
+  const int64_t stride = access.strides[at.row.size() - 1] * bytes;
+  // A line has several vectors of narrow elements.
+  if (stride < kLeastPrefetchedStride || stride > kMostPrefetchedStride ||
+      at.vector * at.lanes * bytes % kCacheLine != 0)
+    return;
+  Value ahead = LLVM::GEPOp::create(
+      builder, loc, pointer.getType(), builder.getI8Type(), pointer,
+      ArrayRef<LLVM::GEPArg>{int32_t(prefetchedRows * stride)});
+  constexpr int kRead = 0, kToL2 = 2, kData = 1;
+  LLVM::Prefetch::create(builder, loc, ahead, kRead, kToL2, kData);
+}
+
 Value Emitter::load(const KernelAccess &access, const Position &at) {
   Type element = storageType(access.elementType);
   unsigned bytes = storageBytes(element);
@@ -106,6 +129,7 @@ Value Emitter::load(const KernelAccess &access, const Position &at) {
     if (stride == 1) {
       pointer = LLVM::GEPOp::create(builder, loc, pointer.getType(), element,
                                     pointer, ValueRange{at.column});
+      prefetchRow(access, at, pointer);
       if (at.mask)
         value = LLVM::MaskedLoadOp::create(
             builder, loc, type, pointer, at.mask,

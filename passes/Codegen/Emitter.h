@@ -29,10 +29,11 @@ unsigned storageBytes(mlir::Type type);
 /// on.
 struct Position {
   llvm::SmallVector<mlir::Value>
-      row;            ///< Index of each outer and row dimension.
-  mlir::Value column; ///< First column; null without columns.
-  unsigned lanes = 0; ///< 0: one scalar for the row.
-  mlir::Value mask;   ///< Lanes that exist; null if all do.
+      row;             ///< Index of each outer and row dimension.
+  mlir::Value column;  ///< First column; null without columns.
+  unsigned lanes = 0;  ///< 0: one scalar for the row.
+  mlir::Value mask;    ///< Lanes that exist; null if all do.
+  unsigned vector = 0; ///< Columns: its index in the strip.
 };
 
 using NodeResult = std::pair<unsigned, unsigned>;
@@ -106,6 +107,10 @@ protected:
   mlir::Value gather(const KernelAccess &access, const Position &at,
                      mlir::Value pointer);
   mlir::Value load(const KernelAccess &access, const Position &at);
+  /// Prefetches the element of `access` that is `prefetchedRows` rows behind
+  /// the one at `pointer`, if rows are far from each other.
+  void prefetchRow(const KernelAccess &access, const Position &at,
+                   mlir::Value pointer);
   mlir::Value loadComputed(const ComputedAccess &place, const Position &at);
   mlir::Value loadScalar(const KernelAccess &access, const Position &at);
   mlir::Value fromStorage(mlir::Type elementType, mlir::Value value);
@@ -139,6 +144,7 @@ protected:
   llvm::SmallVector<mlir::Value> pointers; ///< Pointer to each operand.
   unsigned arguments = 0; ///< Number of operands that are not results.
   AccessOrder accesses;
+  int64_t prefetchedRows = 0; ///< 0: rows are not prefetched.
 
   unsigned phases = 1;
   llvm::SmallVector<unsigned>

@@ -12,6 +12,7 @@
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 using namespace mpc;
@@ -64,6 +65,10 @@ void CpuEmitter::emitRows() {
   });
 }
 
+/// How many rows before they are summed those of a strip are prefetched: each
+/// may lie in another page, and the hardware follows only a few.
+static constexpr int64_t kPrefetchedRows = 8;
+
 /// Emits one strip: `whole` full vectors of columns from `first` on and, if
 /// `tail` is not 0, one more with that many lanes.
 void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
@@ -74,6 +79,7 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
     Position at;
     at.lanes = schedule.lanes;
     at.column = add(first, i64(v * schedule.lanes));
+    at.vector = v;
     if (v == whole)
       at.mask = firstLanes(builder, loc, schedule.lanes, tail);
     positions.push_back(at);
@@ -105,6 +111,7 @@ void CpuEmitter::emitStrip(ArrayRef<Value> outer, Value first, int64_t whole,
     SmallVector<Value> row = delinearize(forOp.getInductionVar(),
                                          domain.rowBegin, domain.columnBegin);
     rowLoads.clear();
+    llvm::SaveAndRestore prefetch(prefetchedRows, kPrefetchedRows);
     for (auto [p, position] : llvm::enumerate(positions)) {
       newPosition();
       Position at = position;
