@@ -97,9 +97,10 @@ def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> 
   let description = [{
     Switches every op with `LayoutOpInterface` from N x C x spatial to N x
     spatial x C, with transposes around it; then sinks the transposes through
-    elementwise ops and `train.concat` until they meet their inverse. A
-    transpose that moves no element (one channel, or one pixel) becomes a
-    reshape. Weights and the signature of the function keep their layout.
+    elementwise ops and `train.concat` until they meet their inverse. All
+    transposes are also sunk through sums, means and maxima, whose results are
+    smaller. A transpose that moves no element (one channel, or one pixel)
+    becomes a reshape. Weights and the signature of the function keep their layout.
 
     Needs: a forward graph; gradients inherit the layout from it.
     Leaves: no op on images with channels first; transposes only where the
