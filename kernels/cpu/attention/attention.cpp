@@ -264,9 +264,9 @@ class Forward final : public AttentionKernel {
   int64_t strips_per_item_;
 };
 
-// Sums over the queries are f32, and are accumulated in the results themselves
-// if these are f32. An item is a head of the keys; with a gradient of the bias
-// it is all heads of the keys that add to the same elements, in order.
+// Sums over the queries are f32. An item is a head of the keys; with a gradient
+// of the bias it is all heads of the keys that add to the same elements, in
+// order.
 class Backward final : public AttentionKernel {
  public:
   Backward(const AttentionShape& shape, const Context& context)
