@@ -34,6 +34,7 @@ static void addGraph(OpPassManager &pm, const CompileOptions &,
   pm.addPass(createRecognizeAttentionPass());
   pm.addNestedPass<func::FuncOp>(createRecognizeActivationsPass());
   pm.addNestedPass<func::FuncOp>(createRecognizeNormsPass());
+  pm.addNestedPass<func::FuncOp>(createPatchesToProductsPass());
   pm.addNestedPass<func::FuncOp>(createUseChannelsLastPass());
   // Removes identities left by transposes that met; merges equal constants.
   pm.addPass(createCanonicalizerPass());

@@ -92,6 +92,27 @@ def RecognizeNormsPass : Pass<"mpc-recognize-norms", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mpc::train::TrainDialect"];
 }
 
+def PatchesToProductsPass : Pass<"mpc-patches-to-products", "::mlir::func::FuncOp"> {
+  let summary = "Replace convolutions of patches by matrix products";
+  let description = [{
+    If the windows of a `train.conv` divide the image into patches of at least 16
+    pixels (stride = window, no padding, one group), the patches become rows of a
+    matrix, which is multiplied with the weight. The result is channels last,
+    behind a transpose to channels first.
+
+    ```mlir
+    %0 = train.conv %x, %w {strides = array<i64: 16, 16>, ...} : (tensor<8x3x224x224xf32>, tensor<384x3x16x16xf32>) -> ...
+    // becomes
+    %0 = train.reshape %x : ... -> tensor<8x3x14x16x14x16xf32>
+    %1 = train.transpose %0 {permutation = array<i64: 0, 2, 4, 1, 3, 5>} : ...
+    %2 = train.reshape %1 : ... -> tensor<1568x768xf32>
+    %3 = train.reshape %w : ... -> tensor<384x768xf32>
+    %4 = train.matmul %2, %3 {transpose_rhs} : ...
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
 def UseChannelsLastPass : Pass<"mpc-use-channels-last", "::mlir::func::FuncOp"> {
   let summary = "Convert ops on images to channels-last layout";
   let description = [{
