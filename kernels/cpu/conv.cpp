@@ -123,6 +123,7 @@ Forward::primitive_desc make_forward(const ConvShape& s, const Problem& p,
   const std::string first = pd.impl_info_str();
   if (s.input_channels / s.group > kFewChannels ||
       !(starts_with(first.c_str(), "brgconv:avx512_core") ||
+        starts_with(first.c_str(), "brg_conv_fwd:avx512_core") ||
         starts_with(first.c_str(), "brdgmm_dw:avx512_core")) ||
       first.find("amx") != std::string::npos)
     return pd;
