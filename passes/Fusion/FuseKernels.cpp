@@ -33,6 +33,7 @@ namespace {
 /// Ops that become one kernel, in program order.
 struct Group {
   SmallVector<linalg::GenericOp> ops;
+  SmallVector<unsigned> positions; ///< Positions of the ops in their block.
   KernelDomain domain;
   LaunchShape shape;
   unsigned end = 0; ///< See Grouping::endOf.
@@ -57,19 +58,22 @@ public:
         report(report) {}
 
   void run() {
-    unsigned position = 0;
     for (Operation &op : func.getBody().front()) {
-      ends[&op] = order[&op] = position++;
-      for (Value value : valuesNeeded(&op))
-        if (Operation *def = memoryRoot(value).getDefiningOp()) {
-          needs[&op].push_back(def);
-          feeds[def].push_back(&op);
-        }
+      unsigned position = places.size();
+      order[&op] = position;
+      places.emplace_back().end = position;
+      for (Value value : valuesNeeded(&op)) {
+        auto def = order.find(memoryRoot(value).getDefiningOp());
+        if (def == order.end())
+          continue;
+        places[position].needs.push_back(def->second);
+        places[def->second].feeds.push_back(position);
+      }
     }
     SmallVector<linalg::GenericOp> ops(func.getOps<linalg::GenericOp>());
     for (linalg::GenericOp op : ops) {
       groups.push_back(makeGroup({op}));
-      groupOf[op] = groups.size() - 1;
+      groupOf(op) = groups.size() - 1;
     }
     // Fusing an op with its producer saves a write and a read, with a sibling
     // only a read. So all ops join their producers before any joins a sibling.
@@ -105,10 +109,10 @@ private:
     llvm::SmallDenseSet<unsigned> tried;
     numSeen = 0;
     for (linalg::GenericOp other : earlier) {
-      unsigned from = groupOf[other];
-      if (from == groupOf[op] || !tried.insert(from).second)
+      unsigned from = groupOf(other);
+      if (from == groupOf(op) || !tried.insert(from).second)
         continue;
-      if (tryMerge(from, groupOf[op], placement.reason))
+      if (tryMerge(from, groupOf(op), placement.reason))
         placement.joined = true;
       else if (tried.size() >= kMaxTried)
         break;
@@ -198,8 +202,10 @@ private:
     }
     Group group;
     group.ops.assign(ops.begin(), ops.end());
-    for (linalg::GenericOp op : ops)
-      group.end = std::max(group.end, endOf(op));
+    for (linalg::GenericOp op : ops) {
+      group.positions.push_back(order[op]);
+      group.end = std::max(group.end, endOf(group.positions.back()));
+    }
     group.domain = std::move(*domain);
     group.shape = *shape;
     return group;
@@ -219,14 +225,14 @@ private:
     std::optional<Group> merged = makeGroup(ops, &reason);
     if (!merged || !isWorthwhile(*groups[from], *groups[home], *merged, reason))
       return false;
-    if (hasPathOutside(ops)) {
+    if (hasPathOutside(merged->positions)) {
       reason = "an op outside runs between them";
       return false;
     }
     groups[home] = std::move(merged);
     groups[from].reset();
     for (linalg::GenericOp op : ops)
-      groupOf[op] = home;
+      groupOf(op) = home;
     delayUsers(home);
     return true;
   }
@@ -293,71 +299,81 @@ private:
            });
   }
 
-  /// The kernel of `op`, if it is in one.
-  Group *kernelOf(Operation *op) {
-    auto found = groupOf.find(dyn_cast<linalg::GenericOp>(op));
-    if (found == groupOf.end() || !groups[found->second])
-      return nullptr;
-    return &*groups[found->second];
+  static constexpr unsigned kNoGroup = ~0u;
+
+  /// The number of the group of `op`, if it is in one.
+  unsigned &groupOf(linalg::GenericOp op) {
+    return places[order.lookup(op)].group;
   }
 
-  /// The position of the last op that `op` waits for, itself included. A kernel
-  /// runs as a unit, so each of its ops waits for the inputs of all of them.
-  unsigned &endOf(Operation *op) {
-    Group *kernel = kernelOf(op);
-    return kernel ? kernel->end : ends[op];
+  /// The kernel of the op at `position`, if it is in one.
+  Group *kernelAt(unsigned position) {
+    unsigned group = places[position].group;
+    return group == kNoGroup || !groups[group] ? nullptr : &*groups[group];
+  }
+
+  /// The position of the last op that the op at `position` waits for, itself
+  /// included. A kernel runs as a unit, so each of its ops waits for the inputs
+  /// of all of them.
+  unsigned &endOf(unsigned position) {
+    Group *kernel = kernelAt(position);
+    return kernel ? kernel->end : places[position].end;
   }
 
   /// Updates endOf for everything that depends on the new kernel `home`.
   void delayUsers(unsigned home) {
-    SmallVector<Operation *> work(groups[home]->ops.begin(),
-                                  groups[home]->ops.end());
+    SmallVector<unsigned> work = groups[home]->positions;
     while (!work.empty()) {
-      Operation *op = work.pop_back_val();
-      unsigned end = endOf(op);
-      for (Operation *user : feeds[op]) {
+      unsigned position = work.pop_back_val();
+      unsigned end = endOf(position);
+      for (unsigned user : places[position].feeds) {
         if (endOf(user) >= end)
           continue;
         endOf(user) = end;
-        if (Group *kernel = kernelOf(user))
-          work.append(kernel->ops.begin(), kernel->ops.end());
+        if (Group *kernel = kernelAt(user))
+          work.append(kernel->positions);
         else
           work.push_back(user);
       }
     }
   }
 
-  /// True if an op outside `ops` depends on one of them and feeds another: the
-  /// kernel would have to run both before and after it. `ops` are in order.
-  /// Also returns true if the search exceeds its limit.
-  bool hasPathOutside(ArrayRef<linalg::GenericOp> ops) {
-    llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
-    llvm::SmallPtrSet<Operation *, 32> seen;
-    SmallVector<Operation *> work;
-    // Ops that end before the first of `ops` depend on none of them.
-    unsigned first = order[ops.front()];
-    auto push = [&](Operation *op) {
-      if (op->getBlock() == &func.getBody().front() && endOf(op) > first &&
-          seen.insert(op).second)
-        work.push_back(op);
+  /// True if an op outside of `kernel` depends on one of its ops and feeds
+  /// another: the kernel would have to run both before and after it. `kernel`
+  /// has the positions of its ops in order. Also returns true if the search
+  /// exceeds its limit.
+  bool hasPathOutside(ArrayRef<unsigned> kernel) {
+    ++search;
+    for (unsigned position : kernel)
+      places[position].insideIn = search;
+    SmallVector<unsigned> work;
+    // Ops that end before the first of the kernel depend on none of its ops.
+    unsigned first = kernel.front();
+    auto isInside = [&](unsigned position) {
+      return places[position].insideIn == search;
     };
-    for (linalg::GenericOp op : ops)
-      for (Operation *def : needs[op])
-        if (!inside.contains(def))
+    auto push = [&](unsigned position) {
+      if (endOf(position) > first &&
+          std::exchange(places[position].seenIn, search) != search)
+        work.push_back(position);
+    };
+    for (unsigned position : kernel)
+      for (unsigned def : places[position].needs)
+        if (!isInside(def))
           push(def);
     while (!work.empty()) {
       if (++numSeen > kMaxSeen)
         return true;
-      Operation *op = work.pop_back_val();
+      unsigned position = work.pop_back_val();
       // A kernel runs as a unit: it needs the inputs of all its ops.
-      SmallVector<Operation *> together = {op};
-      if (Group *kernel = kernelOf(op))
-        together.assign(kernel->ops.begin(), kernel->ops.end());
-      for (Operation *member : together) {
-        if (inside.contains(member))
+      ArrayRef<unsigned> together = position;
+      if (Group *other = kernelAt(position))
+        together = other->positions;
+      for (unsigned member : together) {
+        if (isInside(member))
           continue;
-        for (Operation *def : needs[member]) {
-          if (inside.contains(def))
+        for (unsigned def : places[member].needs) {
+          if (isInside(def))
             return true;
           push(def);
         }
@@ -366,21 +382,27 @@ private:
     return false;
   }
 
+  /// What is known about the op at one position of the block.
+  struct Place {
+    /// The positions of the ops that compute its operands, looking through
+    /// views, and the reverse.
+    SmallVector<unsigned, 4> needs, feeds;
+    unsigned group = kNoGroup;
+    unsigned end = 0; ///< For ops outside kernels; see endOf.
+    /// The last searches for a path that began with the op and that visited it.
+    unsigned insideIn = 0, seenIn = 0;
+  };
+
   func::FuncOp func;
   const Backend &backend;
   const FusionLimits &limits;
   bool report;
   unsigned numSeen = 0; ///< Ops seen in the searches for the current op.
+  unsigned search = 0;  ///< The number of searches for a path.
   std::vector<std::optional<Group>> groups;
-  DenseMap<linalg::GenericOp, unsigned> groupOf;
-  DenseMap<Operation *, unsigned> order;
+  std::vector<Place> places;             ///< By position.
+  DenseMap<Operation *, unsigned> order; ///< The position of each op.
   DenseMap<Value, SmallVector<linalg::GenericOp, 2>> readersOfRoot;
-  /// The ops that compute the operands of an op, looking through views.
-  DenseMap<Operation *, SmallVector<Operation *, 4>> needs;
-  /// The reverse of `needs`.
-  DenseMap<Operation *, SmallVector<Operation *, 4>> feeds;
-  /// For ops outside kernels; see endOf.
-  DenseMap<Operation *, unsigned> ends;
 };
 
 /// Outlines groups into functions, one for each distinct body.
