@@ -81,3 +81,18 @@ Error AtomicFile::commit() {
   return status == 0 || code == EINVAL ? Error::success()
                                        : failure("sync the folder of");
 }
+
+AtomicFileStream::~AtomicFileStream() {
+  flush();
+  consumeError(std::move(first));
+}
+
+void AtomicFileStream::write_impl(const char *data, size_t size) {
+  if (!first)
+    first = file.write({data, size});
+}
+
+Error AtomicFileStream::finish() {
+  flush();
+  return std::exchange(first, Error::success());
+}

@@ -6,6 +6,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <string>
 
@@ -37,6 +38,24 @@ private:
   std::string path, temporary;
   int fd;
   uint64_t written = 0;
+};
+
+/// Buffered output to an AtomicFile. After an error it drops what is written to
+/// it; the caller has to ask for the error after the last flush.
+class AtomicFileStream : public llvm::raw_ostream {
+public:
+  explicit AtomicFileStream(AtomicFile &file) : file(file) { SetBuffered(); }
+  ~AtomicFileStream() override;
+
+  /// Flushes. Returns the first error of all writes.
+  llvm::Error finish();
+
+private:
+  void write_impl(const char *data, size_t size) override;
+  uint64_t current_pos() const override { return file.size(); }
+
+  AtomicFile &file;
+  llvm::Error first = llvm::Error::success();
 };
 
 } // namespace mpc

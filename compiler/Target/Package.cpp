@@ -10,7 +10,12 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSwitch.h"
-#include "llvm/Support/xxhash.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <deque>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
 
 using namespace mlir;
 using namespace mpc;
@@ -38,13 +43,8 @@ static fbs::DType dtypeOf(Type elementType) {
   }
 }
 
-/// The elements of `value` in memory layout.
-static std::string rawBytes(ElementsAttr value) {
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
-    AsmResourceBlob *blob = resource.getRawHandle().getBlob();
-    return std::string(blob->getData().data(), blob->getData().size());
-  }
-  auto dense = cast<DenseElementsAttr>(value);
+/// The elements of a small `value` in memory layout.
+static std::string rawBytes(DenseElementsAttr dense) {
   auto type = cast<RankedTensorType>(dense.getType());
   if (type.getElementType().isInteger(1)) {
     std::string bytes;
@@ -62,78 +62,117 @@ static std::string rawBytes(ElementsAttr value) {
   return bytes;
 }
 
-static void padTo(std::string &bytes, size_t alignment) {
-  bytes.resize(llvm::alignTo(bytes.size(), alignment), '\0');
-}
-
 namespace {
 
-class PackageBuilder {
+/// Bytes that lie in several places, and their checksum. Owns none of them.
+class Pieces {
 public:
-  PackageBuilder(ArrayRef<PackageVariant> variants,
-                 const PackageContents &contents)
+  Pieces() { XXH3_64bits_reset(&hash); }
+
+  void add(StringRef bytes) {
+    pieces.push_back(bytes);
+    XXH3_64bits_update(&hash, bytes.data(), bytes.size());
+    total += bytes.size();
+  }
+  void padTo(size_t alignment) {
+    static constexpr char kZeros[kSegmentAlignment] = {};
+    assert(alignment <= sizeof(kZeros));
+    add(StringRef(kZeros,
+                  llvm::offsetToAlignment(total, llvm::Align(alignment))));
+  }
+  ArrayRef<StringRef> list() const { return pieces; }
+  uint64_t size() const { return total; }
+  uint64_t checksum() const { return XXH3_64bits_digest(&hash); }
+
+private:
+  std::vector<StringRef> pieces;
+  XXH3_state_t hash;
+  uint64_t total = 0;
+};
+
+class PackageWriter {
+public:
+  PackageWriter(ArrayRef<PackageVariant> variants,
+                const PackageContents &contents)
       : variants(variants), contents(contents) {
+    for (const PackageVariant &variant : variants)
+      for (const CodeSegment &code : variant.code)
+        addSegment(code);
     collectStates();
+    for (const auto &[device, report] : contents.reports)
+      addSegment(fbs::SegmentKind::Report, device).bytes.add(report);
   }
 
-  std::string build() {
+  uint64_t write(llvm::raw_ostream &out) {
     // The offsets of segments depend on the size of the root. That does not
     // depend on the offsets, because every field is written, even if it is
     // zero.
     size_t rootSize = buildRoot(0).size();
-    std::string file = buildRoot(llvm::alignTo(rootSize, kSegmentAlignment));
-    for (const Segment &segment : segments()) {
-      padTo(file, kSegmentAlignment);
-      file += *segment.bytes;
+    std::string root = buildRoot(llvm::alignTo(rootSize, kSegmentAlignment));
+    Pieces file;
+    file.add(root);
+    for (const Segment &segment : segments) {
+      file.padTo(kSegmentAlignment);
+      for (StringRef bytes : segment.bytes.list())
+        file.add(bytes);
     }
-    uint64_t checksum = llvm::xxh3_64bits(file);
-    file += "MPCPSEAL";
-    file.append(reinterpret_cast<const char *>(&checksum), sizeof(checksum));
-    return file;
+    uint64_t checksum = file.checksum();
+    file.add("MPCPSEAL");
+    file.add({reinterpret_cast<const char *>(&checksum), sizeof(checksum)});
+    for (StringRef bytes : file.list())
+      out << bytes;
+    return file.size();
   }
 
 private:
   struct Segment {
     fbs::SegmentKind kind;
     std::string target;
-    const std::string *bytes;
     std::string form; ///< For kind Other.
+    Pieces bytes;
   };
-  std::vector<Segment> segments() const {
-    std::vector<Segment> list;
-    for (const PackageVariant &variant : variants)
-      for (const CodeSegment &code : variant.code)
-        list.push_back(segmentOf(code));
-    list.push_back({fbs::SegmentKind::States, "", &stateBytes, ""});
-    for (const auto &[device, report] : contents.reports)
-      list.push_back({fbs::SegmentKind::Report, device, &report, ""});
-    return list;
+  Segment &addSegment(fbs::SegmentKind kind, StringRef target,
+                      StringRef form = "") {
+    return segments.emplace_back(
+        Segment{kind, target.str(), form.str(), Pieces()});
   }
 
   /// The original forms of code have segment kinds of their own.
-  static Segment segmentOf(const CodeSegment &code) {
+  void addSegment(const CodeSegment &code) {
     auto kind = llvm::StringSwitch<fbs::SegmentKind>(code.form)
                     .Case(kObjectForm, fbs::SegmentKind::Code)
                     .Case(kPtxForm, fbs::SegmentKind::Ptx)
                     .Case(kCubinForm, fbs::SegmentKind::Cubin)
                     .Default(fbs::SegmentKind::Other);
-    return {kind, code.target, &code.bytes,
-            kind == fbs::SegmentKind::Other ? code.form : ""};
+    addSegment(kind, code.target,
+               kind == fbs::SegmentKind::Other ? code.form : "")
+        .bytes.add(code.bytes);
   }
 
-  /// Appends the initial values to the States segment.
+  /// Adds the segment of initial values.
   void collectStates() {
     ModuleOp module = variants.front().module;
+    Pieces &pieces = addSegment(fbs::SegmentKind::States, "").bytes;
     for (auto state : module.getOps<train::StateOp>()) {
       if (std::optional<ElementsAttr> value = state.getInitialValue()) {
-        padTo(stateBytes, kSegmentAlignment);
-        std::string bytes = rawBytes(*value);
-        initial[state] = {stateBytes.size(), bytes.size()};
-        stateBytes += bytes;
+        pieces.padTo(kSegmentAlignment);
+        StringRef bytes = bytesOf(*value);
+        initial[state] = {pieces.size(), bytes.size()};
+        pieces.add(bytes);
       }
       stateIndex[state.getSymName()] = states.size();
       states.push_back(state);
     }
+  }
+
+  /// The elements of `value` in memory layout. Those of resources are not
+  /// copied: they may be as large as the model.
+  StringRef bytesOf(ElementsAttr value) {
+    if (auto resource = dyn_cast<DenseResourceElementsAttr>(value)) {
+      ArrayRef<char> data = resource.getRawHandle().getBlob()->getData();
+      return {data.data(), data.size()};
+    }
+    return copies.emplace_back(rawBytes(cast<DenseElementsAttr>(value)));
   }
 
   std::string buildRoot(uint64_t firstSegment) {
@@ -366,12 +405,12 @@ private:
   flatbuffers::Offset<flatbuffers::Vector<flatbuffers::Offset<fbs::Segment>>>
   buildSegments(uint64_t offset) {
     std::vector<flatbuffers::Offset<fbs::Segment>> list;
-    for (const Segment &segment : segments()) {
+    for (const Segment &segment : segments) {
       list.push_back(fbs::CreateSegmentDirect(
           *fb, segment.kind, segment.target.c_str(), offset,
-          segment.bytes->size(), llvm::xxh3_64bits(*segment.bytes),
+          segment.bytes.size(), segment.bytes.checksum(),
           segment.form.empty() ? nullptr : segment.form.c_str()));
-      offset = llvm::alignTo(offset + segment.bytes->size(), kSegmentAlignment);
+      offset = llvm::alignTo(offset + segment.bytes.size(), kSegmentAlignment);
     }
     return fb->CreateVector(list);
   }
@@ -379,7 +418,8 @@ private:
   ArrayRef<PackageVariant> variants;
   const PackageContents &contents;
   flatbuffers::FlatBufferBuilder *fb = nullptr;
-  std::string stateBytes;
+  std::deque<Segment> segments;   ///< In the order of the file.
+  std::deque<std::string> copies; ///< Small initial values.
   std::vector<train::StateOp> states;
   DenseMap<Operation *, std::pair<uint64_t, uint64_t>> initial;
   llvm::StringMap<int32_t> stateIndex;
@@ -399,12 +439,22 @@ static std::string describeStates(ModuleOp module) {
   return text;
 }
 
-FailureOr<std::string> mpc::buildPackage(ArrayRef<PackageVariant> variants,
-                                         const PackageContents &contents) {
+FailureOr<uint64_t> mpc::writePackage(ArrayRef<PackageVariant> variants,
+                                      const PackageContents &contents,
+                                      llvm::raw_ostream &out) {
   std::string states = describeStates(variants.front().module);
   for (const PackageVariant &variant : variants.drop_front())
     if (describeStates(variant.module) != states)
       return ModuleOp(variant.module)
           .emitError("internal error: the states differ between the devices");
-  return PackageBuilder(variants, contents).build();
+  return PackageWriter(variants, contents).write(out);
+}
+
+FailureOr<std::string> mpc::buildPackage(ArrayRef<PackageVariant> variants,
+                                         const PackageContents &contents) {
+  std::string file;
+  llvm::raw_string_ostream stream(file);
+  if (failed(writePackage(variants, contents, stream)))
+    return failure();
+  return file;
 }

@@ -44,9 +44,15 @@ struct PackageContents {
   int64_t accumulate = 1;
 };
 
-/// Serializes a program as a package (runtime/src/program/program.fbs). All
-/// variants must have the same states at the same offsets; fails with a
-/// diagnostic if they do not.
+/// Writes a program as a package (runtime/src/program/program.fbs) to `out` and
+/// returns its size in bytes. Initial values are not copied. All variants must
+/// have the same states at the same offsets; fails with a diagnostic if they do
+/// not. Errors of `out` are the caller's.
+mlir::FailureOr<uint64_t> writePackage(llvm::ArrayRef<PackageVariant> variants,
+                                       const PackageContents &contents,
+                                       llvm::raw_ostream &out);
+
+/// The same as a string.
 mlir::FailureOr<std::string>
 buildPackage(llvm::ArrayRef<PackageVariant> variants,
              const PackageContents &contents);

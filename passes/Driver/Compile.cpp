@@ -571,27 +571,41 @@ private:
     completeReports(modules, contents);
     contents.options = describe(options, *module);
     contents.accumulate = options.accumulate;
-    FailureOr<std::string> package = buildPackage(variants, contents);
-    if (failed(package))
-      return ModelError::Internal;
-    result.packageBytes = package->size();
+    auto writeTo = [&](llvm::raw_ostream &out) -> LogicalResult {
+      FailureOr<uint64_t> size = mpc::writePackage(variants, contents, out);
+      result.packageBytes = size.value_or(0);
+      return size;
+    };
     if (!options.output.empty())
-      return write(options.output, *package);
-    result.package = std::move(*package);
-    return ModelError::None;
+      return write(options.output, writeTo);
+    llvm::raw_string_ostream stream(result.package);
+    return succeeded(writeTo(stream)) ? ModelError::None : ModelError::Internal;
+  }
+
+  ModelError write(llvm::StringRef path, llvm::StringRef content) {
+    return write(path, [&](llvm::raw_ostream &out) {
+      out << content;
+      return success();
+    });
   }
 
   /// Writes a file completely or not at all.
-  ModelError write(llvm::StringRef path, llvm::StringRef content) {
+  ModelError
+  write(llvm::StringRef path,
+        llvm::function_ref<LogicalResult(llvm::raw_ostream &)> writeTo) {
+    bool isMade = true;
     auto tryWrite = [&]() -> llvm::Error {
       llvm::Expected<AtomicFile> file = AtomicFile::create(path);
       if (!file)
         return file.takeError();
-      if (llvm::Error error = file->write({content.data(), content.size()}))
-        return error;
-      return file->commit();
+      AtomicFileStream stream(*file);
+      isMade = succeeded(writeTo(stream));
+      llvm::Error error = stream.finish();
+      return error || !isMade ? std::move(error) : file->commit();
     };
     llvm::Error error = tryWrite();
+    if (!isMade && !error)
+      return ModelError::Internal;
     if (!error)
       return ModelError::None;
     result.error = llvm::toString(std::move(error));
