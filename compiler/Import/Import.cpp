@@ -239,22 +239,36 @@ static ImportResult importFolder(StringRef path, const ImportOptions &options,
   return result;
 }
 
-ImportResult mpc::importOnnx(llvm::MemoryBufferRef buffer,
-                             const ImportOptions &options,
-                             MLIRContext &context) {
+/// Imports a model; `mapping` as in parseModelFile.
+static ImportResult importBuffer(llvm::MemoryBufferRef buffer,
+                                 const FileMapping *mapping,
+                                 const ImportOptions &options,
+                                 MLIRContext &context) {
   ImportResult result;
   StringRef path = buffer.getBufferIdentifier();
   // Protobuf and the standard library throw when memory is exhausted.
   try {
-    llvm::Expected<std::shared_ptr<ModelFile>> model = parseModelFile(buffer);
-    if (model)
-      return importParsed(std::move(*model), options, context);
+    llvm::Expected<std::shared_ptr<ModelFile>> model =
+        parseModelFile(buffer, mapping);
+    if (model) {
+      (*model)->detachData();
+      result = importParsed(*model, options, context);
+      // Smaller tensors may keep the model, but not the weights.
+      (*model)->forgetData();
+      return result;
+    }
     result.error = reportFileError(model.takeError(), path, &context);
   } catch (const std::bad_alloc &) {
     emitError(FileLineColLoc::get(&context, path, 0, 0), "out of memory");
     result.error = ModelError::Limit;
   }
   return result;
+}
+
+ImportResult mpc::importOnnx(llvm::MemoryBufferRef buffer,
+                             const ImportOptions &options,
+                             MLIRContext &context) {
+  return importBuffer(buffer, /*mapping=*/nullptr, options, context);
 }
 
 ImportResult mpc::importOnnx(StringRef path, const ImportOptions &options,
@@ -268,9 +282,9 @@ ImportResult mpc::importOnnx(StringRef path, const ImportOptions &options,
     return result;
   }
   ArrayRef<char> bytes = (*file)->bytes();
-  return importOnnx(
+  return importBuffer(
       llvm::MemoryBufferRef(StringRef(bytes.data(), bytes.size()), path),
-      options, context);
+      file->get(), options, context);
 }
 
 std::vector<std::string> mpc::externalFiles(StringRef path) {

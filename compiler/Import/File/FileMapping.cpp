@@ -6,6 +6,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 #include <cerrno>
 #include <cstring>
@@ -63,6 +64,14 @@ FileMapping::map(int descriptor, StringRef shownName, bool refuseHardLinks) {
 FileMapping::~FileMapping() {
   if (data)
     munmap(const_cast<char *>(data), size);
+}
+
+void FileMapping::releasePages(size_t begin, size_t end) const {
+  size_t page = sysconf(_SC_PAGESIZE);
+  begin = alignTo(begin, page);
+  end = alignDown(std::min(end, size), page);
+  if (begin < end) // Only saves memory, so that failure does not matter.
+    (void)madvise(const_cast<char *>(data) + begin, end - begin, MADV_DONTNEED);
 }
 
 Expected<std::shared_ptr<FileMapping>> FileMapping::open(StringRef path) {

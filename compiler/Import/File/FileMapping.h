@@ -38,6 +38,10 @@ public:
 
   llvm::ArrayRef<char> bytes() const { return {data, size}; }
 
+  /// Gives the memory of the whole pages in [begin, end) back to the system.
+  /// The bytes stay valid: they are read from the file again when needed.
+  void releasePages(size_t begin, size_t end) const;
+
 private:
   FileMapping(const char *data, size_t size) : data(data), size(size) {}
   static llvm::Expected<std::shared_ptr<FileMapping>>

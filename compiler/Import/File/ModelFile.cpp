@@ -172,7 +172,49 @@ static int64_t countParts(StringRef bytes) {
 // Parsing
 //===----------------------------------------------------------------------===//
 
-static Error parseBinary(StringRef bytes, onnx::ModelProto &proto) {
+namespace {
+
+/// Reads a mapped file once from the beginning to the end, and releases what
+/// has been read: protobuf copies everything.
+class ReleasingStream : public google::protobuf::io::ZeroCopyInputStream {
+public:
+  explicit ReleasingStream(const FileMapping &file) : file(file) {}
+
+  bool Next(const void **data, int *size) override {
+    ArrayRef<char> rest = file.bytes().drop_front(position);
+    file.releasePages(released, position);
+    released = position;
+    *data = rest.data();
+    *size = std::min<size_t>(rest.size(), kChunk);
+    position += *size;
+    return !rest.empty();
+  }
+  void BackUp(int count) override { position -= count; }
+  bool Skip(int count) override {
+    size_t left = file.bytes().size() - position;
+    position += std::min<size_t>(count, left);
+    return size_t(count) <= left;
+  }
+  int64_t ByteCount() const override { return position; }
+
+private:
+  static constexpr size_t kChunk = 4 << 20;
+  const FileMapping &file;
+  size_t position = 0, released = 0;
+};
+
+} // namespace
+
+static bool parse(StringRef bytes, const FileMapping *mapping,
+                  onnx::ModelProto &proto) {
+  if (!mapping)
+    return proto.ParseFromArray(bytes.data(), bytes.size());
+  ReleasingStream stream(*mapping);
+  return proto.ParseFromZeroCopyStream(&stream);
+}
+
+static Error parseBinary(StringRef bytes, const FileMapping *mapping,
+                         onnx::ModelProto &proto) {
   if (bytes.size() > size_t(std::numeric_limits<int32_t>::max()))
     return makeModelError(ModelError::Limit,
                           "the file has " + Twine(bytes.size()) +
@@ -185,7 +227,7 @@ static Error parseBinary(StringRef bytes, onnx::ModelProto &proto) {
                               " nodes, attributes and names");
   if (bytes.empty())
     return makeModelError(ModelError::Invalid, "the file is empty");
-  if (parts < 0 || !proto.ParseFromArray(bytes.data(), bytes.size()))
+  if (parts < 0 || !parse(bytes, mapping, proto))
     return makeModelError(ModelError::Invalid,
                           "not an ONNX file, or truncated");
   return Error::success();
@@ -263,7 +305,7 @@ static Error parseProtoText(StringRef text, onnx::ModelProto &proto) {
 }
 
 Expected<std::shared_ptr<ModelFile>>
-mpc::parseModelFile(MemoryBufferRef buffer) {
+mpc::parseModelFile(MemoryBufferRef buffer, const FileMapping *mapping) {
   auto model = std::make_shared<ModelFile>();
   StringRef path = buffer.getBufferIdentifier(), bytes = buffer.getBuffer();
   model->path = path.str();
@@ -276,10 +318,54 @@ mpc::parseModelFile(MemoryBufferRef buffer) {
                           "the text is too long or too deeply nested");
   Error error = isOnnxText ? parseOnnxText(bytes.str(), model->proto)
                 : isText   ? parseProtoText(bytes, model->proto)
-                           : parseBinary(bytes, model->proto);
+                           : parseBinary(bytes, mapping, model->proto);
   if (error)
     return error;
   return model;
+}
+
+//===----------------------------------------------------------------------===//
+// Detached data
+//===----------------------------------------------------------------------===//
+
+/// Marks a tensor as detached: the location of external data that no file can
+/// have. The offset is the index of its data.
+static constexpr StringLiteral kDetached =
+    StringLiteral::withInnerNUL("\0detached");
+
+void ModelFile::detachData() {
+  constexpr size_t kMinBytes = 64 << 10;
+  if (!proto.has_graph())
+    return;
+  for (onnx::TensorProto &tensor :
+       *proto.mutable_graph()->mutable_initializer()) {
+    if (tensor.data_type() != onnx::TensorProto::FLOAT ||
+        tensor.raw_data().size() < kMinBytes || tensor.float_data_size() > 0 ||
+        tensor.has_data_location() || tensor.external_data_size() > 0)
+      continue;
+    auto add = [&](StringRef key, StringRef value) {
+      onnx::StringStringEntryProto *entry = tensor.add_external_data();
+      entry->set_key(key.str());
+      entry->set_value(value.str());
+    };
+    add("location", kDetached);
+    add("offset", std::to_string(detached.size()));
+    tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+    detached.push_back(std::make_shared<const std::string>(
+        std::move(*tensor.mutable_raw_data())));
+    tensor.clear_raw_data();
+  }
+}
+
+std::shared_ptr<const std::string>
+ModelFile::detachedData(const onnx::TensorProto &tensor) const {
+  size_t index = 0;
+  if (tensor.external_data_size() != 2 ||
+      tensor.external_data(0).value() != kDetached ||
+      StringRef(tensor.external_data(1).value()).getAsInteger(10, index) ||
+      index >= detached.size())
+    return nullptr;
+  return detached[index];
 }
 
 Expected<std::shared_ptr<ModelFile>> mpc::readModelFile(StringRef path) {

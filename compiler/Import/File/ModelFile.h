@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace mpc {
 
@@ -38,14 +39,34 @@ struct ModelFile {
   /// Checked data of initializers by name, if it is not in the model but in a
   /// checkpoint.
   llvm::StringMap<TensorBytes> checkpoint;
+
+  /// Moves the raw data of large f32 initializers out of `proto`, so that each
+  /// can be freed when it is not needed any more, and not only the whole model.
+  /// TensorReader finds them; `proto` is not complete any more.
+  void detachData();
+
+  /// The detached data of a tensor; null if it has none.
+  std::shared_ptr<const std::string>
+  detachedData(const onnx::TensorProto &tensor) const;
+
+  /// Drops this object's references to detached data.
+  void forgetData() { detached.clear(); }
+
+private:
+  std::vector<std::shared_ptr<const std::string>> detached;
 };
 
 /// Reads and parses; fails with a ModelFileError.
 llvm::Expected<std::shared_ptr<ModelFile>> readModelFile(llvm::StringRef path);
 
-/// Parses a model in memory. The buffer's identifier is its path.
+class FileMapping;
+
+/// Parses a model in memory. The buffer's identifier is its path. If it is the
+/// content of `mapping`, the pages of a binary model are released as soon as
+/// they have been parsed.
 llvm::Expected<std::shared_ptr<ModelFile>>
-parseModelFile(llvm::MemoryBufferRef buffer);
+parseModelFile(llvm::MemoryBufferRef buffer,
+               const FileMapping *mapping = nullptr);
 
 } // namespace mpc
 

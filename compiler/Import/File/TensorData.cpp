@@ -103,6 +103,17 @@ Expected<TensorBytes> TensorReader::read(const TensorProto &tensor) {
                       tensor.int32_data_size() + tensor.int64_data_size() +
                       tensor.uint64_data_size() >
                   0;
+  auto checkRaw = [&](size_t stored) -> Error {
+    if (stored == expected)
+      return Error::success();
+    return invalid("has " + Twine(stored) +
+                   " bytes of data, but its shape needs " + Twine(expected));
+  };
+  if (std::shared_ptr<const std::string> data = model->detachedData(tensor)) {
+    if (Error error = checkRaw(data->size()))
+      return error;
+    return TensorBytes{ArrayRef<char>(data->data(), data->size()), data};
+  }
   bool isExternal = tensor.data_location() == TensorProto::EXTERNAL;
   if (int(tensor.has_raw_data()) + int(hasTyped) + int(isExternal) > 1)
     return invalid("stores its data twice");
@@ -113,9 +124,8 @@ Expected<TensorBytes> TensorReader::read(const TensorProto &tensor) {
   if (!tensor.has_raw_data())
     return readTyped(tensor, *count);
   const std::string &raw = tensor.raw_data();
-  if (raw.size() != expected)
-    return invalid("has " + Twine(raw.size()) +
-                   " bytes of data, but its shape needs " + Twine(expected));
+  if (Error error = checkRaw(raw.size()))
+    return error;
   return TensorBytes{ArrayRef<char>(raw.data(), raw.size()), model};
 }
 

@@ -88,8 +88,40 @@ static LogicalResult copyValue(train::StateOp state, ElementsAttr value,
   return success();
 }
 
-FailureOr<ElementsAttr> mpc::packValues(const Packing &packing,
-                                        StringRef name) {
+namespace {
+
+/// Frees the values of states that have been copied elsewhere and will be
+/// erased: together they are as large as the model.
+class ValueReleaser {
+public:
+  explicit ValueReleaser(ModuleOp module) {
+    module.walk([&](Operation *op) {
+      op->getAttrDictionary().walk([&](DenseResourceElementsAttr value) {
+        ++uses[value.getRawHandle().getResource()];
+      });
+    });
+  }
+
+  /// Frees `value` unless something else refers to it.
+  void release(ElementsAttr value) {
+    auto resource = dyn_cast<DenseResourceElementsAttr>(value);
+    if (!resource)
+      return;
+    auto *entry = resource.getRawHandle().getResource();
+    if (uses.lookup(entry) == 1)
+      entry->setBlob(AsmResourceBlob());
+  }
+
+private:
+  DenseMap<void *, unsigned> uses;
+};
+
+} // namespace
+
+/// Implements packValues; releases each value that has been copied if
+/// `releaser` is given.
+static FailureOr<ElementsAttr>
+copyValues(const Packing &packing, StringRef name, ValueReleaser *releaser) {
   if (llvm::none_of(packing.states,
                     [](train::StateOp s) { return s.getInitialValue(); }))
     return ElementsAttr();
@@ -97,18 +129,32 @@ FailureOr<ElementsAttr> mpc::packValues(const Packing &packing,
   AsmResourceBlob blob =
       allocateValueBlob(packing.type.getNumElements() * bytes);
   MutableArrayRef<char> out = blob.getMutableData();
-  std::memset(out.data(), 0, out.size());
+  size_t filled = 0;
+  auto fillTo = [&](size_t end) {
+    std::memset(out.data() + filled, 0, end - filled);
+  };
   for (auto [i, offset] : llvm::enumerate(packing.offsets)) {
     train::StateOp state = packing.states[i];
-    auto type = cast<RankedTensorType>(state.getType());
     std::optional<ElementsAttr> value = state.getInitialValue();
-    if (value && failed(copyValue(
-                     state, *value,
-                     out.slice(offset * bytes, type.getNumElements() * bytes))))
+    if (!value)
+      continue;
+    auto type = cast<RankedTensorType>(state.getType());
+    size_t size = type.getNumElements() * bytes;
+    fillTo(offset * bytes);
+    if (failed(copyValue(state, *value, out.slice(offset * bytes, size))))
       return failure();
+    filled = offset * bytes + size;
+    if (releaser)
+      releaser->release(*value);
   }
+  fillTo(out.size());
   return ElementsAttr(
       DenseResourceElementsAttr::get(packing.type, name, std::move(blob)));
+}
+
+FailureOr<ElementsAttr> mpc::packValues(const Packing &packing,
+                                        StringRef name) {
+  return copyValues(packing, name, /*releaser=*/nullptr);
 }
 
 /// Reads the pack once, at the top of the function, if it reads a parameter.
@@ -142,7 +188,8 @@ FailureOr<train::StateOp> mpc::packParameters(ModuleOp module,
                                               Packing &packing) {
   Program program(module);
   std::string name = program.freeName(usualName(StateRole::Parameter));
-  FailureOr<ElementsAttr> value = packValues(packing, name);
+  ValueReleaser releaser(module);
+  FailureOr<ElementsAttr> value = copyValues(packing, name, &releaser);
   if (failed(value))
     return failure();
   for (auto func : module.getOps<func::FuncOp>())

@@ -22,6 +22,7 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <malloc.h>
 #include <memory>
 
 using namespace mpc::tool;
@@ -204,8 +205,17 @@ static void checkData(const std::string &path, const std::string &package,
   }
 }
 
+/// Makes the allocator return the memory of weights to the system when they are
+/// freed. By default it keeps blocks of up to 32 MiB.
+static void returnFreedMemory() {
+#ifdef M_MMAP_THRESHOLD
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
+}
+
 static int runCompile(const CompileCommand &options) {
   refusePackage(options.model);
+  returnFreedMemory();
   mpc::CompileOptions compile = options.arguments.toOptions(options.model);
   if (options.printPolicy) {
     std::string policy = printPolicy(options.arguments.policy());
