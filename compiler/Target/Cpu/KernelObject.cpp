@@ -92,8 +92,9 @@ static constexpr unsigned kMaxParts = 64;
 /// The number of parts that are compiled at the same time. It does not depend
 /// on the machine, and so neither does the code.
 static unsigned countParts(const llvm::Module &module) {
+  // Kernels of a single block only call a shared one.
   unsigned kernels = llvm::count_if(module, [](const llvm::Function &function) {
-    return !function.isDeclaration();
+    return function.size() > 1;
   });
   return std::clamp(kernels / kKernelsOfPart, 1u, kMaxParts);
 }

@@ -13,6 +13,8 @@ using namespace mpc;
 static void addPasses(OpPassManager &manager,
                       llvm::ArrayRef<std::string> features) {
   manager.addPass(createEmitKernelsPass());
+  // Before all passes that take time for each kernel.
+  manager.addPass(createShareKernelsPass());
   // Merges address computations that several operands share.
   manager.addPass(createCSEPass());
   manager.addPass(createLowerKernelsPass({llvm::join(features, ",")}));

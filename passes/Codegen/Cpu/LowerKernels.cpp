@@ -60,23 +60,26 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
         keepBf16AsBits(func);
     }
 
+    // What can be is nested: kernels are lowered on all threads.
     OpPassManager lower(ModuleOp::getOperationName());
-    lower.addPass(createCSEPass());
-    lower.addPass(arith::createArithExpandOpsPass());
-    lower.addPass(createSCFToControlFlowPass());
+    lower.addNestedPass<func::FuncOp>(createCSEPass());
+    lower.addNestedPass<func::FuncOp>(arith::createArithExpandOpsPass());
+    lower.addNestedPass<func::FuncOp>(createSCFToControlFlowPass());
     ConvertVectorToLLVMPassOptions vectorOptions;
     vectorOptions.reassociateFPReductions = true;
-    lower.addPass(createConvertVectorToLLVMPass(vectorOptions));
+    lower.addNestedPass<func::FuncOp>(
+        createConvertVectorToLLVMPass(vectorOptions));
     // First the ops with an instruction or an intrinsic: the libm conversion
     // would also replace fma and sqrt by calls, one element at a time.
-    lower.addPass(createConvertMathToLLVMPass());
+    lower.addNestedPass<func::FuncOp>(createConvertMathToLLVMPass());
     lower.addPass(createConvertMathToLibmPass());
     // Lowers the extracts and inserts around those calls.
-    lower.addPass(createConvertVectorToLLVMPass(vectorOptions));
-    lower.addPass(createArithToLLVMConversionPass());
+    lower.addNestedPass<func::FuncOp>(
+        createConvertVectorToLLVMPass(vectorOptions));
+    lower.addNestedPass<func::FuncOp>(createArithToLLVMConversionPass());
     lower.addPass(createConvertControlFlowToLLVMPass());
     lower.addPass(createConvertFuncToLLVMPass());
-    lower.addPass(createReconcileUnrealizedCastsPass());
+    lower.addNestedPass<LLVM::LLVMFuncOp>(createReconcileUnrealizedCastsPass());
     if (failed(runPipeline(lower, getOperation())))
       signalPassFailure();
   }

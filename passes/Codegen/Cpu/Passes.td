@@ -24,6 +24,33 @@ def EmitKernelsPass : Pass<"mpc-emit-kernels", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
+def ShareKernelsPass : Pass<"mpc-share-kernels", "::mlir::ModuleOp"> {
+  let summary = "Compile kernels that differ only in integer constants once";
+  let description = [{
+    Deep models have thousands of kernels that differ only in extents and
+    strides. If at least `minimum` do, their code moves to one function that
+    takes the differing constants as arguments, and the kernels call it. Divisors
+    stay constants, except where they cost little beside the sums of the same
+    item. The order of all computations is unchanged.
+
+    Needs: `mpc-emit-kernels`.
+    Leaves: a private function for each set of similar kernels.
+
+    ```mlir
+    func.func private @kernel_7(%operands: !llvm.ptr, %begin: i64, %end: i64) attributes {mpc.kernel} {
+      %0 = arith.constant 96 : i64
+      call @shared_kernel(%operands, %begin, %end, %0) : (!llvm.ptr, i64, i64, i64) -> ()
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"minimum", "minimum", "unsigned", /*default=*/"4",
+           "Number of similar kernels from which on they share code">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def LowerKernelsPass : Pass<"mpc-lower-kernels", "::mlir::ModuleOp"> {
   let summary = "Lower emitted kernels to the LLVM dialect";
   let description = [{
