@@ -264,5 +264,9 @@ Expected<TensorBytes> TensorReader::readExternal(const TensorProto &tensor,
       return invalid("does not match its checksum; '" + entry->location +
                      "' is damaged or belongs to another model");
   }
-  return TensorBytes{bytes, file};
+  // A tensor that is not used any more takes no memory.
+  auto release = [file, begin = entry->offset, length](const void *) {
+    file->releasePages(begin, begin + length);
+  };
+  return TensorBytes{bytes, std::shared_ptr<const void>(bytes.data(), release)};
 }

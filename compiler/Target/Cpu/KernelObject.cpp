@@ -92,9 +92,8 @@ static constexpr unsigned kMaxParts = 64;
 /// The number of parts that are compiled at the same time. It does not depend
 /// on the machine, and so neither does the code.
 static unsigned countParts(const llvm::Module &module) {
-  // Kernels of a single block only call a shared one.
   unsigned kernels = llvm::count_if(module, [](const llvm::Function &function) {
-    return function.size() > 1;
+    return !function.isDeclaration();
   });
   return std::clamp(kernels / kKernelsOfPart, 1u, kMaxParts);
 }
@@ -136,6 +135,40 @@ copyMachine(const llvm::TargetMachine &machine) {
           machine.getOptLevel()));
 }
 
+/// Whether a kernel only calls another with more arguments.
+static bool isCall(const llvm::Function &function) {
+  return function.size() == 1 && function.front().size() == 2 &&
+         llvm::isa<llvm::CallInst>(function.front().front());
+}
+
+/// Moves the kernels that only call others to a module of their own: there are
+/// thousands of them in deep models, and nothing in them can be optimized. Null
+/// if there are none.
+static std::unique_ptr<llvm::Module> takeCalls(llvm::Module &module) {
+  if (llvm::none_of(module, isCall))
+    return nullptr;
+  llvm::ValueToValueMapTy map;
+  std::unique_ptr<llvm::Module> calls =
+      llvm::CloneModule(module, map, [](const llvm::GlobalValue *value) {
+        auto *function = llvm::dyn_cast<llvm::Function>(value);
+        return function && isCall(*function);
+      });
+  for (llvm::Function &function : llvm::make_early_inc_range(module))
+    if (isCall(function))
+      function.eraseFromParent();
+  return calls;
+}
+
+/// Compiles what takeCalls made.
+static bool compileCalls(llvm::Module &module,
+                         const llvm::TargetMachine &machine,
+                         llvm::SmallVectorImpl<char> &object) {
+  std::unique_ptr<llvm::TargetMachine> own = copyMachine(machine);
+  own->setOptLevel(llvm::CodeGenOptLevel::None);
+  llvm::raw_svector_ostream stream(object);
+  return emitKernels(module, *own, llvm::CodeGenFileType::ObjectFile, stream);
+}
+
 /// Compiles the parts of a module on the threads of `context`. LLVM's contexts
 /// and machines belong to one thread, so each part travels as bitcode.
 static llvm::LogicalResult
@@ -175,12 +208,16 @@ llvm::Error mpc::compileKernels(ModuleOp module, const CpuTarget &target,
   llvm::TargetMachine &machine = *target.machine;
   code->setTargetTriple(machine.getTargetTriple());
   code->setDataLayout(machine.createDataLayout());
+  bool isWhole = assembly || sanitize;
+  std::unique_ptr<llvm::Module> calls = isWhole ? nullptr : takeCalls(*code);
   std::vector<llvm::SmallString<0>> objects(1);
-  unsigned parts = assembly || sanitize ? 1 : countParts(*code);
+  unsigned parts = isWhole ? 1 : countParts(*code);
   bool isEmitted =
       parts == 1 ? compilePart(*code, machine, sanitize, assembly, objects[0])
                  : succeeded(compileParts(*code, parts, module.getContext(),
                                           machine, objects));
+  if (calls)
+    isEmitted &= compileCalls(*calls, machine, objects.emplace_back());
   if (!isEmitted)
     return internalError("the target emits no object files");
   llvm::Expected<TemporaryFolder> folder =

@@ -1,5 +1,5 @@
-"""large_models.py weights|parts|columns: writes NAME.onnx, a model that is large in one
-respect. weights: 64 MiB of weights. parts: Split into 1000 parts, Relu of each, Concat.
+"""large_models.py NAME: writes NAME.onnx, a model that is large in one respect. weights: 64
+MiB of weights. external: the same in a file of their own. parts: Split into 1000 parts, Relu of each, Concat.
 columns: a Slice and an Unsqueeze for each of 1000 columns of a table, Concat of all.
 """
 import sys
@@ -45,39 +45,52 @@ def value(key, name, shape):
     return field(key, field(1, name) + field(2, field(1, field(1, 1) + field(2, extents))))
 
 
-def weights():
-    size, before, parts = 2048, "x", []
+def external(name, shape, data):
+    with open("external.data", "ab") as file:
+        offset = file.tell()
+        file.write(data)
+    entries = {"location": "external.data", "offset": str(offset), "length": str(len(data))}
+    return field(5, b"".join(field(1, extent) for extent in shape) + field(2, 1) +
+                 field(8, name) + field(14, 1) +
+                 b"".join(field(13, field(1, key) + field(2, text))
+                          for key, text in entries.items()))
+
+
+def weights(store=lambda name, shape, data: tensor(name, shape, 1, data)):
+    size, before, nodes = 2048, "x", []
     for i in range(4):
-        parts.append(node("MatMul", [before, f"w{i}"], [f"y{i}"]))
+        nodes.append(node("MatMul", [before, f"w{i}"], [f"y{i}"]))
         # Numbers near 1, all different.
         data = b"".join((0x3F800000 + j).to_bytes(4, "little") for j in range(size * size // 64))
-        parts.append(tensor(f"w{i}", [size, size], 1, data * 64))
+        nodes.append(store(f"w{i}", [size, size], data * 64))
         before = f"y{i}"
-    return parts, [4, size], [4, size], before
+    return nodes, [4, size], [4, size], before
 
 
 def parts(count=1000):
     names = [f"p{i}" for i in range(count)]
-    parts = [node("MatMul", ["x", "w"], ["h"]),
+    nodes = [node("MatMul", ["x", "w"], ["h"]),
              tensor("w", [count, count], 1, bytes(4 * count * count)),
              node("Split", ["h"], names, integer("axis", 1), integer("num_outputs", count))]
-    parts += [node("Relu", [name], ["r" + name]) for name in names]
-    parts.append(node("Concat", ["r" + name for name in names], ["y"], integer("axis", 1)))
-    return parts, [8, count], [8, count], "y"
+    nodes += [node("Relu", [name], ["r" + name]) for name in names]
+    nodes.append(node("Concat", ["r" + name for name in names], ["y"], integer("axis", 1)))
+    return nodes, [8, count], [8, count], "y"
 
 
 def columns(count=1000):
-    parts = [node("MatMul", ["x", "w"], ["h"]),
+    nodes = [node("MatMul", ["x", "w"], ["h"]),
              tensor("w", [count, count], 1, bytes(4 * count * count)), integers("one", 1)]
     for i in range(count):
-        parts += [integers(f"b{i}", i), integers(f"e{i}", i + 1),
+        nodes += [integers(f"b{i}", i), integers(f"e{i}", i + 1),
                   node("Slice", ["h", f"b{i}", f"e{i}", "one"], [f"c{i}"]),
                   node("Tanh", [f"c{i}"], [f"t{i}"])]
-    parts.append(node("Concat", [f"t{i}" for i in range(count)], ["y"], integer("axis", 1)))
-    return parts, [8, count], [8, count], "y"
+    nodes.append(node("Concat", [f"t{i}" for i in range(count)], ["y"], integer("axis", 1)))
+    return nodes, [8, count], [8, count], "y"
 
 
-parts, inputs, outputs, output = globals()[sys.argv[1]](*map(int, sys.argv[2:]))
-graph = b"".join(parts) + field(2, "g") + value(11, "x", inputs) + value(12, output, outputs)
+models = {"weights": weights, "external": lambda: weights(external), "parts": parts,
+          "columns": columns}
+nodes, inputs, outputs, output = models[sys.argv[1]]()
+graph = b"".join(nodes) + field(2, "g") + value(11, "x", inputs) + value(12, output, outputs)
 with open(sys.argv[1] + ".onnx", "wb") as file:
     file.write(field(1, 8) + field(7, graph) + field(8, field(2, 18)))
