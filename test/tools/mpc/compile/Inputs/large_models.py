@@ -1,6 +1,7 @@
-"""large_models.py NAME: writes NAME.onnx, a model that is large in one respect. weights: 64
-MiB of weights. external: the same in a file of their own. parts: Split into 1000 parts, Relu of each, Concat.
-columns: a Slice and an Unsqueeze for each of 1000 columns of a table, Concat of all.
+"""large_models.py NAME: writes NAME.onnx, a model that is large in one respect.
+
+weights: 64 MiB of weights. external: the same, in a file of their own. parts: Split into 400
+parts, Relu of each, Concat. columns: Slice and Tanh of each of 400 columns, Concat.
 """
 import sys
 
@@ -67,7 +68,7 @@ def weights(store=lambda name, shape, data: tensor(name, shape, 1, data)):
     return nodes, [4, size], [4, size], before
 
 
-def parts(count=1000):
+def parts(count=400):
     names = [f"p{i}" for i in range(count)]
     nodes = [node("MatMul", ["x", "w"], ["h"]),
              tensor("w", [count, count], 1, bytes(4 * count * count)),
@@ -77,7 +78,7 @@ def parts(count=1000):
     return nodes, [8, count], [8, count], "y"
 
 
-def columns(count=1000):
+def columns(count=400):
     nodes = [node("MatMul", ["x", "w"], ["h"]),
              tensor("w", [count, count], 1, bytes(4 * count * count)), integers("one", 1)]
     for i in range(count):
