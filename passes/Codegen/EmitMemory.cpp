@@ -100,9 +100,9 @@ void Emitter::prefetchRow(const KernelAccess &access, const Position &at,
   if (stride < kLeastPrefetchedStride || stride > kMostPrefetchedStride ||
       at.vector * at.lanes * bytes % kCacheLine != 0)
     return;
-  Value ahead = LLVM::GEPOp::create(
-      builder, loc, pointer.getType(), builder.getI8Type(), pointer,
-      ArrayRef<LLVM::GEPArg>{int32_t(prefetchedRows * stride)});
+  Value ahead =
+      LLVM::GEPOp::create(builder, loc, pointer.getType(), builder.getI8Type(),
+                          pointer, ValueRange{i64(prefetchedRows * stride)});
   constexpr int kRead = 0, kToL2 = 2, kData = 1;
   LLVM::Prefetch::create(builder, loc, ahead, kRead, kToL2, kData);
 }
