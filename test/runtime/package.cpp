@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <numeric>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -255,6 +256,13 @@ void add_states(Builder& builder, const PackageOptions& options) {
     builder.state("runs", StateKind::Constant, DType::F32, {}, 4);
     StateT& one = builder.state("one", StateKind::Constant, DType::F32, {}, 4);
     builder.initial(one, std::vector<float>{1});
+  }
+  if (options.table > 0) {
+    std::vector<float> values(static_cast<size_t>(options.table));
+    std::iota(values.begin(), values.end(), 0.0f);
+    builder.initial(builder.state("table", StateKind::Constant, DType::F32,
+                                  {options.table}, values.size() * 4),
+                    values);
   }
   if (options.bulk > 0)
     builder.state("bulk_sum", StateKind::Constant, DType::F32, {options.bulk},

@@ -36,6 +36,8 @@ struct PackageOptions {
   // Number of elements of another input of `step`, which adds it to the state
   // "bulk_sum". 0: no such input.
   int64_t bulk = 0;
+  // Elements of another state, "table", whose initial values are their indices.
+  int64_t table = 0;
   std::function<void(program::ProgramT&)> edit;
 };
 

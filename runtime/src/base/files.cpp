@@ -24,6 +24,11 @@ int64_t Files::read(int file, void* data, size_t size) {
   return result < 0 ? -errno : result;
 }
 
+int64_t Files::read_at(int file, void* data, size_t size, uint64_t offset) {
+  ssize_t result = ::pread(file, data, size, static_cast<off_t>(offset));
+  return result < 0 ? -errno : result;
+}
+
 int64_t Files::write(int file, const void* data, size_t size) {
   ssize_t result = ::write(file, data, size);
   return result < 0 ? -errno : result;
@@ -99,19 +104,38 @@ OpenFile::~OpenFile() {
   if (files_) (void)files_->close(file_);
 }
 
-mpc_status_t OpenFile::read(void* data, uint64_t size) {
+// Calls read(to, count, done), which returns the number of bytes that it has
+// read, until there are `size`.
+template <typename Read>
+static mpc_status_t read_all(const std::string& path, void* data, uint64_t size,
+                             Read read) {
   auto* bytes = static_cast<uint8_t*>(data);
   uint64_t done = 0;
   while (done < size) {
-    int64_t count = files_->read(file_, bytes + done, size - done);
+    int64_t count = read(bytes + done, size - done, done);
     if (count == -EINTR) continue;
-    if (count < 0) return io_error("read", path_, static_cast<int>(count));
+    if (count < 0) return io_error("read", path, static_cast<int>(count));
     if (count == 0)
       return mpc_status_make(MPC_IO, "'%s' became shorter while it was read",
-                             path_.c_str());
+                             path.c_str());
     done += static_cast<uint64_t>(count);
   }
   return nullptr;
+}
+
+mpc_status_t OpenFile::read(void* data, uint64_t size) {
+  return read_all(path_, data, size,
+                  [this](void* to, uint64_t count, uint64_t) {
+                    return files_->read(file_, to, count);
+                  });
+}
+
+mpc_status_t OpenFile::read_at(void* data, uint64_t size,
+                               uint64_t offset) const {
+  return read_all(path_, data, size,
+                  [&](void* to, uint64_t count, uint64_t done) {
+                    return files_->read_at(file_, to, count, offset + done);
+                  });
 }
 
 mpc_status_t read_file(Files& files, const std::string& path, uint64_t limit,

@@ -21,6 +21,7 @@ class Files {
   virtual ~Files() = default;
   virtual int open(const char* path, int flags, int mode);
   virtual int64_t read(int file, void* data, size_t size);
+  virtual int64_t read_at(int file, void* data, size_t size, uint64_t offset);
   virtual int64_t write(int file, const void* data, size_t size);
   virtual int allocate(int file, uint64_t size);  // posix_fallocate
   virtual int sync(int file);
@@ -40,7 +41,7 @@ Files& system_files();
 // MPC_IO: "cannot write 'path': no space left on device".
 mpc_status_t io_error(const char* what, const std::string& path, int error);
 
-// A regular file that is read sequentially from its beginning. Anything else (a
+// A regular file that is read. Anything else (a
 // folder, a FIFO, a device) is rejected without blocking.
 class OpenFile {
  public:
@@ -50,8 +51,11 @@ class OpenFile {
   ~OpenFile();
   mpc_status_t open(Files& files, const std::string& path);
   uint64_t size() const { return size_; }  // As of when it was opened.
+  const std::string& path() const { return path_; }
   // Reads the next `size` bytes. MPC_IO if there are fewer.
   mpc_status_t read(void* data, uint64_t size);
+  // The same from `offset` on. Several threads may call it at a time.
+  mpc_status_t read_at(void* data, uint64_t size, uint64_t offset) const;
 
  private:
   Files* files_ = nullptr;

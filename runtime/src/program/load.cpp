@@ -119,16 +119,24 @@ mpc_status_t make_program(Memory file, mpc_program_t** out_program) {
              std::string(
                  reinterpret_cast<const char*>(file.data()) + segment->offset(),
                  segment->size())});
+  program->initial.keep(*program->root, file);
   program->file = std::move(file);
   *out_program = program.release();
   return nullptr;
 }
 
 mpc_status_t load_file(const char* path, mpc_program_t** out_program) {
+  auto source = std::make_unique<OpenFile>();
+  MPC_RETURN_IF_ERROR(source->open(system_files(), path));
   Memory file;
-  MPC_RETURN_IF_ERROR(read_file(system_files(), path, UINT64_MAX, &file));
+  MPC_RETURN_IF_ERROR(file.allocate(default_allocator(), source->size(), path));
+  MPC_RETURN_IF_ERROR(source->read(file.data(), file.size()));
   mpc_status_t status = make_program(std::move(file), out_program);
-  if (!status) return nullptr;
+  if (!status) {
+    mpc_program_t* program = *out_program;
+    program->initial.read_from(std::move(source), *program->root);
+    return nullptr;
+  }
   mpc_status_t named = mpc_status_make(mpc_status_code(status), "%s: %s", path,
                                        mpc_status_message(status));
   mpc_status_free(status);

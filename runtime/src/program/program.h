@@ -5,11 +5,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "mpc/program.h"
+#include "runtime/src/base/files.h"
 #include "runtime/src/base/memory.h"
 #include "runtime/src/program/program_generated.h"
 
@@ -108,11 +110,31 @@ uint64_t bytes_of(const schema::Buffer& buffer);
 // "f32[64,512]".
 std::string type_text(mpc_dtype_t dtype, const int64_t* shape, size_t rank);
 
+// The initial values of the states. Large ones are read from the file for each
+// session, so that a program takes no memory for them.
+class InitialValues {
+ public:
+  // Keeps the values of a checked package in the memory of `file`.
+  void keep(const schema::Program& root, const Memory& file);
+  // Reads them from `source`, from which `file` has been read, and returns
+  // their memory to the system, unless they are few.
+  void read_from(std::unique_ptr<OpenFile> source, const schema::Program& root);
+  // Writes them to the states. MPC_DAMAGED if the file has changed.
+  mpc_status_t copy(const schema::Program& root, uint8_t* states) const;
+
+ private:
+  Span values_;
+  std::unique_ptr<OpenFile> source_;  // Null: they are in memory.
+  uint64_t offset_ = 0;               // In the file.
+  std::vector<uint64_t> checksums_;   // Of each state.
+};
+
 }  // namespace mpc::runtime
 
 struct mpc_program_s {
   mpc::runtime::Memory file;
   const mpc::runtime::schema::Program* root = nullptr;  // In `file`.
+  mpc::runtime::InitialValues initial;
   std::vector<mpc::runtime::StateTensor> tensors;
   std::vector<uint32_t> by_name;  // Indices of `tensors`, sorted by name.
   struct Report {

@@ -31,14 +31,7 @@ mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
   Memory states;
   MPC_RETURN_IF_ERROR(states.allocate(default_allocator(), root.state_size(),
                                       "the initial states"));
-  Span initial =
-      find_segment(root, program.file.data(), schema::SegmentKind::States);
-  if (root.states())
-    for (const schema::State* state : *root.states())
-      if (state->initial_size() > 0)
-        std::memcpy(states.data() + state->offset(),
-                    initial.data + state->initial_offset(),
-                    state->initial_size());
+  MPC_RETURN_IF_ERROR(program.initial.copy(root, states.data()));
   if (const StateTensor* tensor =
           find_tensor(program, schema::StateRole::RandomSeed))
     std::memcpy(states.data() + tensor->offset, &seed, sizeof(seed));
