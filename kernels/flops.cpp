@@ -48,6 +48,14 @@ double count_attention(const AttentionShape& shape, bool is_gradient) {
          (is_gradient ? 6 * depth + 4 * width + 16 : 2 * (depth + width) + 14);
 }
 
+// The products with the weights, and some operations for each gate and unit.
+double count_recurrent(const RecurrentShape& shape) {
+  const auto units = static_cast<double>(shape.steps * shape.batch) *
+                     static_cast<double>(shape.hidden);
+  const auto gates = static_cast<double>(shape.gates());
+  return units * (gates * (2 * static_cast<double>(shape.hidden) + 8) + 20);
+}
+
 // 0 if `parse` rejects the description.
 template <typename Shape, typename Count>
 double parse_and_count(const KernelDesc& desc,
@@ -81,6 +89,11 @@ double count(const KernelDesc& desc) {
           desc, parse_attention, [&](const AttentionShape& shape) {
             return count_attention(shape, desc.id == KernelId::attention_grad);
           });
+    case KernelId::lstm:
+    case KernelId::lstm_grad:
+    case KernelId::gru:
+    case KernelId::gru_grad:
+      return parse_and_count(desc, parse_recurrent, count_recurrent);
     case KernelId::copy:
     case KernelId::zero:
     case KernelId::embedding:

@@ -102,6 +102,18 @@ struct AttentionShape {
   }
 };
 
+// The shape of a recurrent layer: states are [batch, hidden].
+struct RecurrentShape {
+  bool is_lstm, forward, reverse;
+  mpc_dtype_t dtype;  // That of the weights; others are f32 (f64 for f64).
+  int64_t steps, batch, hidden;
+
+  // Parts of the weights' rows.
+  int64_t gates() const { return is_lstm ? 4 : 3; }
+  // The position of step `i` in sequences.
+  int64_t position(int64_t i) const { return reverse ? steps - 1 - i : i; }
+};
+
 // Rows of a table, `width` elements each, and `count` indices of rows. `dtype`
 // is that of the table or of the incoming gradient.
 struct EmbeddingShape {
@@ -149,6 +161,8 @@ bool computes_in_memory_type(const MatmulShape& shape, std::string* error);
 bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error);
 bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error);
 bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
+                     std::string* error);
+bool parse_recurrent(const KernelDesc& desc, RecurrentShape* shape,
                      std::string* error);
 bool parse_embedding(const KernelDesc& desc, EmbeddingShape* shape,
                      std::string* error);

@@ -83,6 +83,14 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
       if (!parse_attention(desc, &shape, error)) return nullptr;
       return cpu::make_attention(shape, context);
     }
+    case KernelId::lstm:
+    case KernelId::lstm_grad:
+    case KernelId::gru:
+    case KernelId::gru_grad: {
+      RecurrentShape shape;
+      if (!parse_recurrent(desc, &shape, error)) return nullptr;
+      return cpu::make_recurrent(shape, context);
+    }
     case KernelId::embedding:
     case KernelId::embedding_grad: {
       EmbeddingShape shape;

@@ -21,6 +21,8 @@ std::unique_ptr<Kernel> make_pool(KernelId id, const PoolShape& shape,
                                   const Context& context);
 std::unique_ptr<Kernel> make_attention(const AttentionShape& shape,
                                        const Context& context);
+std::unique_ptr<Kernel> make_recurrent(const RecurrentShape& shape,
+                                       const Context& context);
 std::unique_ptr<Kernel> make_embedding(KernelId id, const EmbeddingShape& shape,
                                        const Context& context);
 std::unique_ptr<Kernel> make_observe(KernelId id, const ObserveShape& shape,

@@ -79,6 +79,12 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
       kernel = make_cuda_attention(shape, context, &why);
       break;
     }
+    case KernelId::lstm:
+    case KernelId::lstm_grad:
+    case KernelId::gru:
+    case KernelId::gru_grad:
+      why = "has no kernel for CUDA; compile the model for target cuda";
+      break;
     case KernelId::embedding:
     case KernelId::embedding_grad: {
       EmbeddingShape shape;

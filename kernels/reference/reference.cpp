@@ -63,6 +63,14 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
       if (!parse_attention(desc, &shape, error)) return nullptr;
       return reference::make_attention(desc.id, shape);
     }
+    case KernelId::lstm:
+    case KernelId::lstm_grad:
+    case KernelId::gru:
+    case KernelId::gru_grad: {
+      RecurrentShape shape;
+      if (!parse_recurrent(desc, &shape, error)) return nullptr;
+      return reference::make_recurrent(desc.id, shape);
+    }
     case KernelId::embedding:
     case KernelId::embedding_grad: {
       EmbeddingShape shape;

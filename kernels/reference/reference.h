@@ -73,6 +73,8 @@ std::unique_ptr<Kernel> make_conv(KernelId id, const ConvShape& shape);
 std::unique_ptr<Kernel> make_pool(KernelId id, const PoolShape& shape);
 std::unique_ptr<Kernel> make_attention(KernelId id,
                                        const AttentionShape& shape);
+std::unique_ptr<Kernel> make_recurrent(KernelId id,
+                                       const RecurrentShape& shape);
 std::unique_ptr<Kernel> make_embedding(KernelId id,
                                        const EmbeddingShape& shape);
 std::unique_ptr<Kernel> make_observe(KernelId id, const ObserveShape& shape);

@@ -43,6 +43,9 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
     calls.push_back(attention_desc(id, biased, f32, f32));
   for (KernelId id : {KernelId::embedding, KernelId::embedding_grad})
     calls.push_back(look_up(id));
+  for (KernelId id :
+       {KernelId::lstm, KernelId::lstm_grad, KernelId::gru, KernelId::gru_grad})
+    calls.push_back(recurrent_desc(id, {2, 3, 5}, true, f32));
   uint32_t state = 1;
   const auto random = [&](size_t bound) {
     state = state * 1664525 + 1013904223;

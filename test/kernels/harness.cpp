@@ -418,6 +418,35 @@ KernelDesc embedding_desc(KernelId id, const EmbeddingCase& c,
   return {id, {{dtype, rows}, {index, c.indices}, {sum, c.table}}, {}};
 }
 
+KernelDesc recurrent_desc(KernelId id, const RecurrentCase& c, bool reverse,
+                          mpc_dtype_t dtype) {
+  const bool is_lstm = id == KernelId::lstm || id == KernelId::lstm_grad;
+  const int64_t rows = (is_lstm ? 4 : 3) * c.hidden;
+  const mpc_dtype_t sums =
+      dtype == MPC_DTYPE_F64 ? MPC_DTYPE_F64 : MPC_DTYPE_F32;
+  const TensorDesc states{sums, {c.steps, c.batch, c.hidden}},
+      gates{sums, {c.steps, c.batch, rows}}, weights{dtype, {rows, c.hidden}},
+      bias{sums, {4 * c.hidden}}, state{sums, {c.batch, c.hidden}};
+  KernelDesc desc{id, {}, {reverse}};
+  switch (id) {
+    case KernelId::lstm:
+      desc.operands = {gates,  weights, bias,  state, state,
+                       states, state,   gates, states};
+      break;
+    case KernelId::lstm_grad:
+      desc.operands = {states, state, weights, state, gates,
+                       states, gates, state,   state};
+      break;
+    case KernelId::gru:
+      desc.operands = {gates, weights, bias, state, states, gates, states};
+      break;
+    default:
+      desc.operands = {states, weights, state, states, gates,
+                       states, gates,   gates, state};
+  }
+  return desc;
+}
+
 KernelDesc pool_desc(KernelId id, const ConvCase& c, bool channels_last,
                      bool count_include_pad, mpc_dtype_t dtype) {
   const TensorDesc input{

@@ -104,6 +104,12 @@ struct EmbeddingCase {
 };
 KernelDesc embedding_desc(KernelId id, const EmbeddingCase& c,
                           mpc_dtype_t dtype, mpc_dtype_t index);
+struct RecurrentCase {
+  int64_t steps, batch, hidden;
+};
+// `dtype` is the type of the weights.
+KernelDesc recurrent_desc(KernelId id, const RecurrentCase& c, bool reverse,
+                          mpc_dtype_t dtype);
 // `inputs` is the number of channels; `outputs` and `group` are not used.
 KernelDesc pool_desc(KernelId id, const ConvCase& c, bool channels_last,
                      bool count_include_pad, mpc_dtype_t dtype);

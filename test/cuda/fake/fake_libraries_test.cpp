@@ -221,6 +221,16 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
   EXPECT_FALSE(needs_library(static_cast<KernelId>(0), CudaLibrary::cudnn));
 }
 
+TEST_F(FakeLibrariesTest, RecurrentLayersHaveNoKernel) {
+  std::string error;
+  EXPECT_FALSE(make_cuda_kernel(
+      recurrent_desc(KernelId::gru_grad, {2, 3, 4}, false, MPC_DTYPE_F32),
+      context, &error));
+  EXPECT_EQ(error,
+            "gru_grad: has no kernel for CUDA; compile the model for target "
+            "cuda");
+}
+
 TEST_F(FakeLibrariesTest, EachCallOfTheDriverMayFail) {
   const KernelDesc desc = conv_desc(KernelId::conv_grad_weight, kConvs[3], true,
                                     MPC_DTYPE_F16, MPC_DTYPE_F32);

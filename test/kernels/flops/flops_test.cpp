@@ -49,6 +49,16 @@ TEST(Flops, OfAttention) {
             2u * 6 * (1 + 2 + 3 + 4 + 5) * (2 * (8 + 4) + 14));
 }
 
+TEST(Flops, OfRecurrentLayers) {
+  // 5 steps of 3 rows with 4 gates of 7 units.
+  for (KernelId id : {KernelId::lstm, KernelId::lstm_grad})
+    EXPECT_EQ(count_flops(recurrent_desc(id, {5, 3, 7}, false, f32)),
+              5u * 3 * 7 * (4 * (2 * 7 + 8) + 20));
+  for (KernelId id : {KernelId::gru, KernelId::gru_grad})
+    EXPECT_EQ(count_flops(recurrent_desc(id, {5, 3, 7}, false, f32)),
+              5u * 3 * 7 * (3 * (2 * 7 + 8) + 20));
+}
+
 TEST(Flops, AreZeroForMovesAndInvalidCalls) {
   EXPECT_EQ(count_flops(look_up()), 0u);
   EXPECT_EQ(count_flops({KernelId::zero, {{f32, {8}}}, {}}), 0u);
