@@ -71,6 +71,12 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
 /// Assigns a float type to every value.
 static void addPrecision(OpPassManager &pm, const CompileOptions &options,
                          const StageTarget &target) {
+  // First, because the ops are chosen by device and have precisions of their
+  // own.
+  DecomposeKernelsPassOptions decompose;
+  decompose.device = target.backend;
+  decompose.features = llvm::join(target.features, ",");
+  pm.addPass(createDecomposeKernelsPass(decompose));
   // Over forward and backward pass at once: a cast saved in one may cost the
   // other.
   AssignPrecisionPassOptions assign;

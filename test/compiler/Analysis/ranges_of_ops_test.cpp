@@ -131,8 +131,9 @@ TEST_F(RangesTest, OfOpsHold) {
   ParserConfig config(&context);
   std::vector<OwningOpRef<ModuleOp>> samples;
   samples.push_back(parseSourceString<ModuleOp>(kMoreOps, config));
-  for (const char *file : {"/Train/ops.mlir", "/Train/ops-elementwise.mlir",
-                           "/Train/ops-nn.mlir", "/Train/attention.mlir"})
+  for (const char *file :
+       {"/Train/ops.mlir", "/Train/ops-elementwise.mlir", "/Train/ops-nn.mlir",
+        "/Train/attention.mlir", "/Train/recurrent.mlir"})
     samples.push_back(parseSourceFile<ModuleOp>(
         std::string(MPC_DIALECT_TESTS) + file, config));
   for (auto &module : samples) {

@@ -72,9 +72,9 @@ protected:
     context.appendDialectRegistry(registry);
     context.loadAllAvailableDialects();
     ParserConfig config(&context);
-    for (const char *file :
-         {"/Train/ops.mlir", "/Train/ops-elementwise.mlir",
-          "/Train/ops-nn.mlir", "/Train/attention.mlir", "/Amp/ops.mlir"})
+    for (const char *file : {"/Train/ops.mlir", "/Train/ops-elementwise.mlir",
+                             "/Train/ops-nn.mlir", "/Train/attention.mlir",
+                             "/Train/recurrent.mlir", "/Amp/ops.mlir"})
       samples.push_back(parseSourceFile<ModuleOp>(
           std::string(MPC_DIALECT_TESTS) + file, config));
     samples.push_back(parseSourceString<ModuleOp>(kMoreOps, config));

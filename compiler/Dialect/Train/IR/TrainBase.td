@@ -69,6 +69,7 @@ def SplitMethods : DeclareOpInterfaceMethods<SplitOpInterface>;
 def JoinMethods : DeclareOpInterfaceMethods<JoinOpInterface>;
 def ReductionMethods : DeclareOpInterfaceMethods<ReductionOpInterface>;
 def KernelMethods : DeclareOpInterfaceMethods<KernelOpInterface>;
+def Decomposes : DeclareOpInterfaceMethods<DecompositionOpInterface>;
 
 // Marks ops that normalize their first operand; the others are scale and offset, and
 // statistics.

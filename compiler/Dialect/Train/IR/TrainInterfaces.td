@@ -170,6 +170,23 @@ def KernelOpInterface : OpInterface<"KernelOpInterface"> {
   ];
 }
 
+def DecompositionOpInterface : OpInterface<"DecompositionOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op with a catalog kernel that some devices lack. These compute it by other
+    ops.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        Emits ops that compute the results, and returns their values in
+        `results`. They have the shapes of the op's results.
+      }],
+      "void", "decompose",
+      (ins "::mlir::OpBuilder &":$builder,
+           "::llvm::SmallVectorImpl<::mlir::Value> &":$results)>,
+  ];
+}
+
 def ErrorPropagationOpInterface : OpInterface<"ErrorPropagationOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{

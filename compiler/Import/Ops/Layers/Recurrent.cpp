@@ -1,7 +1,8 @@
 //===- Recurrent.cpp - Import of LSTM, GRU and RNN ------------------------===//
 //
-// Time steps are unrolled. The product of inputs and weights, which does not
-// depend on the state, is one product for all steps.
+// The product of inputs and weights, which does not depend on the state, is one
+// product for all steps. An LSTM or GRU as PyTorch has it becomes one op
+// for each direction; the steps of others are unrolled.
 //
 //===----------------------------------------------------------------------===//
 
@@ -12,7 +13,7 @@ using namespace mpc;
 
 namespace {
 
-/// Maximum number of unrolled steps.
+/// Maximum number of steps, which some devices unroll.
 constexpr int64_t kMaxSteps = 4096;
 
 /// The common part of recurrent ops: their geometry, and slices of their
@@ -33,6 +34,37 @@ public:
       int64_t direction, Value input, ArrayRef<Value> states)>;
   LogicalResult run(unsigned numStates, Step step);
 
+  /// Returns true if the activations are those that `read` got and nothing
+  /// limits their inputs or the lengths of sequences.
+  bool hasUsualSteps() const { return isUsual; }
+  /// Emits one op for each direction and sets the outputs. `layer` gets the
+  /// contribution of the input to the gates, [T, N, gates * H], and the initial
+  /// states, and returns the sequence of states, [T, N, H], and the last
+  /// states.
+  struct Layer {
+    Value sequence;
+    SmallVector<Value> lasts;
+  };
+  using LayerBuilder = llvm::function_ref<Layer(int64_t direction, Value input,
+                                                ArrayRef<Value> states)>;
+  LogicalResult runLayers(unsigned numStates, LayerBuilder layer);
+  /// Returns true if the first step of a direction is the last in time.
+  bool startsAtEnd(int64_t direction) const {
+    return isReverse || direction == 1;
+  }
+  /// The state after the last step.
+  Value lastOf(int64_t direction, Value sequence);
+  SmallVector<NamedAttribute> directionFlag(int64_t direction) {
+    if (!startsAtEnd(direction))
+      return {};
+    return {node.flag("reverse")};
+  }
+  /// The sum of the biases of a direction, [gates * H]; zeros without any.
+  Value biasSum(int64_t direction);
+  /// The same for a GRU, followed by the candidate's recurrent bias, which is
+  /// not part of the sum: [4 * H].
+  Value gruBias(int64_t direction);
+
   // Pieces of steps.
   Value add(Value a, Value b) { return node.emit<train::AddOp>({a, b}); }
   Value sub(Value a, Value b) { return node.emit<train::SubOp>({a, b}); }
@@ -40,6 +72,10 @@ public:
   /// Part `gate` of [N, gates * H].
   Value gate(Value all, int64_t gate) {
     return node.part(all, 1, gate * hidden, hidden);
+  }
+  /// R of a direction, [gates * H, H].
+  Value recurrenceOf(int64_t direction) {
+    return directionOf(recurrence, direction);
   }
   /// `state` times the rows of gates [first, first + count) of R.
   Value recur(int64_t direction, Value state, int64_t first, int64_t count);
@@ -53,14 +89,19 @@ public:
   const int64_t gates;
   int64_t hidden = 0;
   int64_t directions = 1;
-  bool addsRecurrentBias = true; ///< To the input's contribution.
+  bool addsInputBias = true;     ///< To the input's contribution,
+  bool addsRecurrentBias = true; ///< and the one that belongs to R.
 
 private:
   Value directionOf(Value value, int64_t direction);
   Value inputGates(int64_t direction);
   Value initialState(unsigned index, int64_t direction);
+  /// Sets the outputs: the sequences of each direction, [T, 1, N, H], and each
+  /// state's last ones, [1, N, H].
+  LogicalResult setOutputs(ArrayRef<Value> sequences,
+                           ArrayRef<SmallVector<Value>> lasts);
 
-  bool isReverse = false, isBatchFirst = false;
+  bool isReverse = false, isBatchFirst = false, isUsual = false;
   double clip = 0;
   int64_t steps = 0, batch = 0;
   Value sequence, weights, recurrence, bias, lengths;
@@ -115,6 +156,9 @@ bool Recurrent::read(ArrayRef<StringRef> activations) {
   if (int64_t(names.size()) != perDirection * directions)
     return fail("attribute 'activations' must name " +
                 Twine(perDirection * directions));
+  isUsual = clip == 0 && !lengths;
+  for (auto [i, name] : llvm::enumerate(names))
+    isUsual &= name == activations[i % perDirection];
   ArrayRef<int64_t> r = shapeOf(recurrence), x = shapeOf(sequence);
   if (r.size() != 3 || x.size() != 3 || r[0] != directions ||
       r[1] != gates * r[2] || (size != 0 && size != r[2]))
@@ -149,7 +193,7 @@ Value Recurrent::inputGates(int64_t direction) {
   Value rows = node.reshape(sequence, {steps * batch, features});
   Value result = node.emit<train::MatmulOp>(
       {rows, directionOf(weights, direction)}, node.flag("transpose_rhs"));
-  if (bias) {
+  if (bias && addsInputBias) {
     Value own = directionOf(bias, direction);
     Value first = node.part(own, 0, 0, gates * hidden);
     if (addsRecurrentBias)
@@ -161,8 +205,8 @@ Value Recurrent::inputGates(int64_t direction) {
 
 Value Recurrent::recur(int64_t direction, Value state, int64_t first,
                        int64_t count) {
-  Value rows = node.part(directionOf(recurrence, direction), 0, first * hidden,
-                         count * hidden);
+  Value rows =
+      node.part(recurrenceOf(direction), 0, first * hidden, count * hidden);
   return node.emit<train::MatmulOp>({state, rows}, node.flag("transpose_rhs"));
 }
 
@@ -228,6 +272,50 @@ Value Recurrent::initialState(unsigned index, int64_t direction) {
   return directionOf(states, direction);
 }
 
+Value Recurrent::lastOf(int64_t direction, Value sequence) {
+  int64_t last = startsAtEnd(direction) ? 0 : steps - 1;
+  return node.reshape(node.part(sequence, 0, last, 1), {batch, hidden});
+}
+
+Value Recurrent::biasSum(int64_t direction) {
+  if (!bias)
+    return node.broadcast(node.scalar(0), {gates * hidden});
+  Value own = directionOf(bias, direction);
+  return add(node.part(own, 0, 0, gates * hidden),
+             node.part(own, 0, gates * hidden, gates * hidden));
+}
+
+Value Recurrent::gruBias(int64_t direction) {
+  if (!bias)
+    return node.broadcast(node.scalar(0), {4 * hidden});
+  Value own = directionOf(bias, direction);
+  Value both = add(node.part(own, 0, 0, 2 * hidden),
+                   node.part(own, 0, 3 * hidden, 2 * hidden));
+  return node.emit<train::ConcatOp>({both,
+                                     node.part(own, 0, 2 * hidden, hidden),
+                                     node.part(own, 0, 5 * hidden, hidden)},
+                                    node.i64("axis", 0));
+}
+
+LogicalResult Recurrent::runLayers(unsigned numStates, LayerBuilder layer) {
+  SmallVector<SmallVector<Value>> lasts(numStates);
+  SmallVector<Value> outputs;
+  for (int64_t direction = 0; direction < directions; ++direction) {
+    Value inputs = inputGates(direction);
+    SmallVector<Value> states;
+    for (unsigned i = 0; i < numStates; ++i)
+      states.push_back(initialState(i, direction));
+    if (node.failed())
+      return failure();
+    Layer results = layer(direction, inputs, states);
+    outputs.push_back(
+        node.reshape(results.sequence, {steps, 1, batch, hidden}));
+    for (auto [i, last] : llvm::enumerate(results.lasts))
+      lasts[i].push_back(node.reshape(last, {1, batch, hidden}));
+  }
+  return setOutputs(outputs, lasts);
+}
+
 LogicalResult Recurrent::run(unsigned numStates, Step step) {
   SmallVector<SmallVector<Value>> lasts(numStates);
   SmallVector<Value> outputs; // Outputs of each direction, [T, 1, N, H].
@@ -236,7 +324,7 @@ LogicalResult Recurrent::run(unsigned numStates, Step step) {
     SmallVector<Value> states, rows(steps);
     for (unsigned i = 0; i < numStates; ++i)
       states.push_back(initialState(i, direction));
-    bool backward = isReverse || direction == 1;
+    bool backward = startsAtEnd(direction);
     for (int64_t i = 0; i < steps && !node.failed(); ++i) {
       int64_t time = backward ? steps - 1 - i : i;
       Value input =
@@ -264,17 +352,22 @@ LogicalResult Recurrent::run(unsigned numStates, Step step) {
     for (unsigned i = 0; i < numStates; ++i)
       lasts[i].push_back(node.reshape(states[i], {1, batch, hidden}));
   }
+  return setOutputs(outputs, lasts);
+}
+
+LogicalResult Recurrent::setOutputs(ArrayRef<Value> sequences,
+                                    ArrayRef<SmallVector<Value>> lasts) {
   auto join = [&](ArrayRef<Value> parts, int64_t axis) {
     return parts.size() == 1
                ? parts[0]
                : node.emit<train::ConcatOp>(parts, node.i64("axis", axis));
   };
-  Value all = join(outputs, 1);
+  Value all = join(sequences, 1);
   if (isBatchFirst)
     all = node.transpose(all, {2, 0, 1, 3});
   if (failed(node.setOutput(0, all)))
     return failure();
-  for (unsigned i = 0; i < numStates; ++i) {
+  for (unsigned i = 0; i < lasts.size(); ++i) {
     Value last = join(lasts[i], 0);
     if (isBatchFirst)
       last = node.transpose(last, {1, 0, 2});
@@ -309,6 +402,18 @@ static LogicalResult importGru(ImportedNode &node) {
   op.addsRecurrentBias = false;
   if (!op.read({"Sigmoid", "Tanh"}))
     return failure();
+  if (op.hasUsualSteps() && afterProduct) {
+    op.addsInputBias = false;
+    return op.runLayers(1,
+                        [&](int64_t direction, Value input,
+                            ArrayRef<Value> states) -> Recurrent::Layer {
+                          Value sequence = node.emit<train::GruOp>(
+                              {input, op.recurrenceOf(direction),
+                               op.gruBias(direction), states[0]},
+                              op.directionFlag(direction));
+                          return {sequence, {op.lastOf(direction, sequence)}};
+                        });
+  }
   return op.run(
       1,
       [&](int64_t direction, Value input,
@@ -352,6 +457,22 @@ static LogicalResult importLstm(ImportedNode &node) {
            << "the peepholes must be [directions, 3 * hidden_size]";
   if (node.failed())
     return failure();
+  if (op.hasUsualSteps() && !peepholes && !couples) {
+    op.addsInputBias = false;
+    return op.runLayers(2,
+                        [&](int64_t direction, Value input,
+                            ArrayRef<Value> states) -> Recurrent::Layer {
+                          Operation *layer = node.emitOp<train::LstmOp>(
+                              {input, op.recurrenceOf(direction),
+                               op.biasSum(direction), states[0], states[1]},
+                              op.directionFlag(direction));
+                          if (!layer)
+                            return {Value(), {Value(), Value()}};
+                          return {layer->getResult(0),
+                                  {op.lastOf(direction, layer->getResult(0)),
+                                   layer->getResult(1)}};
+                        });
+  }
   return op.run(
       2,
       [&](int64_t direction, Value input,

@@ -60,3 +60,25 @@ func.func @train() -> tensor<f32> attributes {train.entry = #train.entry<train>}
   %1 = train.reduce_sum %0#1 {axes = array<i64: 0, 1, 2, 3>} : (tensor<2x1x2x5xf32>) -> tensor<f32>
   return %1 : tensor<f32>
 }
+
+// -----
+
+train.state @r parameter : tensor<20x5xf32>
+func.func @train(%x: tensor<4x3x20xf32>, %b: tensor<20xf32>, %h: tensor<3x5xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
+  %r = train.read @r : tensor<20x5xf32>
+  // expected-error @+1 {{'train.lstm' op has no gradient through 'gates' and 'cells'; only its first two results may lead to the loss}}
+  %0:4 = train.lstm %x, %r, %b, %h, %h : (tensor<4x3x20xf32>, tensor<20x5xf32>, tensor<20xf32>, tensor<3x5xf32>, tensor<3x5xf32>) -> (tensor<4x3x5xf32>, tensor<3x5xf32>, tensor<4x3x20xf32>, tensor<4x3x5xf32>)
+  %1 = train.reduce_sum %0#3 {axes = array<i64: 0, 1, 2>} : (tensor<4x3x5xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+train.state @r parameter : tensor<15x5xf32>
+func.func @train(%x: tensor<4x3x15xf32>, %b: tensor<20xf32>, %h: tensor<3x5xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
+  %r = train.read @r : tensor<15x5xf32>
+  // expected-error @+1 {{'train.gru' op has no gradient through 'gates' and 'products'; only its first result may lead to the loss}}
+  %0:3 = train.gru %x, %r, %b, %h : (tensor<4x3x15xf32>, tensor<15x5xf32>, tensor<20xf32>, tensor<3x5xf32>) -> (tensor<4x3x5xf32>, tensor<4x3x15xf32>, tensor<4x3x5xf32>)
+  %1 = train.reduce_sum %0#1 {axes = array<i64: 0, 1, 2>} : (tensor<4x3x15xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
