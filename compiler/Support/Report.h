@@ -10,7 +10,7 @@
 
 #include "compiler/Attributes/Attributes.h"
 
-#include "compiler/Support/Machine.h"
+#include "compiler/Support/Machine/Machine.h"
 
 #include "llvm/ADT/StringRef.h"
 

@@ -9,6 +9,12 @@
 using namespace mlir;
 using namespace mpc;
 
+DeviceTarget::DeviceTarget(const Backend &backend,
+                           std::vector<std::string> features,
+                           llvm::StringRef model)
+    : backend(backend), features(std::move(features)),
+      machine(backend.machine(this->features, model)) {}
+
 DeviceTarget::~DeviceTarget() = default;
 
 llvm::Error DeviceTarget::generate(ModuleOp module,

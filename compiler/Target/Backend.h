@@ -10,7 +10,7 @@
 
 #include "compiler/Analysis/KernelDomain.h"
 #include "compiler/Analysis/LaunchShape.h"
-#include "compiler/Support/Machine.h"
+#include "compiler/Support/Machine/Machine.h"
 
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/Support/Error.h"
@@ -31,8 +31,9 @@ struct DeviceRow;
 /// The target of a compilation on one device.
 class DeviceTarget {
 public:
-  DeviceTarget(const Backend &backend, std::vector<std::string> features)
-      : backend(backend), features(std::move(features)) {}
+  /// `model` is the name of the CPU; see Backend::machine.
+  DeviceTarget(const Backend &backend, std::vector<std::string> features,
+               llvm::StringRef model = "");
   virtual ~DeviceTarget();
 
   /// Compiles the kernels of a module that went through all stages, and fills
@@ -45,6 +46,8 @@ public:
   /// names of CPU features (LLVM's, and those of Cpu/CpuTarget.h), or the
   /// oldest of the requested architectures and all older ones.
   const std::vector<std::string> features;
+  /// Its rates: those of a known machine, unless the user gave others.
+  Machine machine;
 
 private:
   /// Adds the segments of code, and other data of this device.
@@ -75,8 +78,10 @@ public:
   /// none.
   std::string defaultArchitecture() const;
 
-  /// The machine that stands for a device with `features`.
-  virtual Machine machine(llvm::ArrayRef<std::string> features) const = 0;
+  /// The known machine that stands for a device with `features`; for CPUs, one
+  /// of several by its name (LLVM's).
+  virtual Machine machine(llvm::ArrayRef<std::string> features,
+                          llvm::StringRef model = "") const = 0;
   /// The limits for the fusion of kernels.
   virtual const FusionLimits &fusionLimits() const = 0;
   /// The launch of a kernel with this domain; nothing if its sums do not fit on
@@ -120,8 +125,8 @@ const Backend *findBackend(llvm::StringRef name);
 const Backend *defaultBackend();
 
 /// The machine whose speed decides about FP8, whatever the model is compiled
-/// for: the newest architecture of the first accelerator.
-Machine fastestAccelerator();
+/// for: an H100.
+Machine machineOfFp8();
 
 /// Makes the names of all backends the values of an option.
 struct BackendValues {

@@ -26,9 +26,4 @@ const Backend *mpc::findBackend(llvm::StringRef name) {
 
 const Backend *mpc::defaultBackend() { return backends().front().get(); }
 
-Machine mpc::fastestAccelerator() {
-  auto first = llvm::find_if(
-      backends(), [](const auto &backend) { return backend->isAccelerator(); });
-  assert(first != backends().end() && "FP8 is judged by an accelerator");
-  return (*first)->machine((*first)->architectures());
-}
+Machine mpc::machineOfFp8() { return findKnownMachine("h100")->machine; }

@@ -28,6 +28,7 @@ constexpr int kSteps = 60000;
 constexpr int kRuns = 5;
 constexpr size_t kCopyBytes = size_t{64} << 20;
 constexpr size_t kCopyBlock = size_t{1} << 18;
+constexpr size_t kPage = 4096;
 
 double seconds_now() {
   return std::chrono::duration<double>(
@@ -178,36 +179,47 @@ double rate_of(const Loop& loop, int threads) {
   return loop.flops * parts_run / time;
 }
 
-double copy_rate(int threads) {
-  void* memory = ::mmap(nullptr, 2 * kCopyBytes, PROT_READ | PROT_WRITE,
+}  // namespace
+
+double measure_copy(size_t bytes, int threads) {
+  if (!has_vectors()) return 0;
+  // Whole pages for each thread.
+  const auto block = std::max(
+      kPage, std::min(kCopyBlock, bytes / static_cast<size_t>(threads)) /
+                 kPage * kPage);
+  const size_t blocks = std::max<size_t>(1, bytes / block);
+  const size_t size = blocks * block;
+  void* memory = ::mmap(nullptr, 2 * size, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return 0;
   auto* from = static_cast<uint8_t*>(memory);
-  uint8_t* to = from + kCopyBytes;
+  uint8_t* to = from + size;
   // Pages that were never written share one page of zeros.
   parallel(threads, [&](int part, int parts) {
-    const Range mine = share(2 * kCopyBytes / 4096, part, parts);
+    const Range mine =
+        share(static_cast<int64_t>(2 * size / kPage), part, parts);
     for (int64_t page = mine.begin; page < mine.end; ++page)
-      from[page * 4096] = 1;
+      from[static_cast<size_t>(page) * kPage] = 1;
   });
+  const size_t repeats = std::max<size_t>(1, kCopyBytes / size);
   const double time = best_time([&] {
     parallel(threads, [&](int part, int parts) {
-      const Range mine = share(kCopyBytes / kCopyBlock, part, parts);
-      for (int64_t block = mine.begin; block < mine.end; ++block)
-        copy_block(to + block * kCopyBlock, from + block * kCopyBlock,
-                   kCopyBlock);
+      const Range mine = share(static_cast<int64_t>(blocks), part, parts);
+      for (size_t repeat = 0; repeat < repeats; ++repeat)
+        for (int64_t i = mine.begin; i < mine.end; ++i) {
+          const size_t at = static_cast<size_t>(i) * block;
+          copy_block(to + at, from + at, block);
+        }
     });
   });
-  ::munmap(memory, 2 * kCopyBytes);
-  return 2.0 * kCopyBytes / time;
+  ::munmap(memory, 2 * size);
+  return 2.0 * static_cast<double>(size) * static_cast<double>(repeats) / time;
 }
-
-}  // namespace
 
 Ceilings measure_ceilings(int threads) {
   if (!has_vectors()) return {};
   return {rate_of(f32_loop(), threads), rate_of(bf16_loop(), threads),
-          rate_of(amx_loop(), threads), copy_rate(threads)};
+          rate_of(amx_loop(), threads), measure_copy(kCopyBytes, threads)};
 }
 
 }  // namespace mpc::kernels

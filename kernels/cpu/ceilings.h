@@ -4,6 +4,8 @@
 #ifndef MPC_KERNELS_CPU_CEILINGS_H_
 #define MPC_KERNELS_CPU_CEILINGS_H_
 
+#include <cstddef>
+
 namespace mpc::kernels {
 
 struct Ceilings {
@@ -20,6 +22,11 @@ struct Ceilings {
 // interruption does not count. Takes memory for the copy; where there is none,
 // copy_bytes is 0.
 Ceilings measure_ceilings(int threads);
+
+// The bytes per second that a copy of `bytes` reads and writes with plain
+// stores, each thread copying its part again and again. 0 if there is no
+// memory.
+double measure_copy(size_t bytes, int threads);
 
 }  // namespace mpc::kernels
 

@@ -472,7 +472,7 @@ private:
     if (llvm::Error error = target.generate(*device.module, variant))
       return reportFailure(std::move(error), *device.module);
     device.built = {variant.device, cast<StringAttr>(kernels).getValue().str(),
-                    variant.assembled, target.backend.machine(target.features)};
+                    variant.assembled, target.machine};
     return ModelError::None;
   }
 

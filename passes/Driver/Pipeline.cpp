@@ -80,7 +80,7 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
   // Over forward and backward pass at once: a cast saved in one may cost the
   // other.
   AssignPrecisionPassOptions assign;
-  assign.bytesPerFlop = target.backend->machine(target.features).bytesPerFlop();
+  assign.bytesPerFlop = target.machine.bytesPerFlop();
   pm.addPass(createAssignPrecisionPass(options, assign));
   pm.addNestedPass<func::FuncOp>(createElideCastsPass());
   // On a GPU, layers that FP8 would slow down use it only on request.

@@ -53,14 +53,15 @@ const std::vector<std::string> &stageNames();
 /// The device that the stages from precision on compile for. Earlier stages are
 /// the same for all devices.
 struct StageTarget {
-  StageTarget(const Backend &backend = *defaultBackend(),
-              std::vector<std::string> features = {})
-      : backend(&backend), features(std::move(features)) {}
+  StageTarget(const Backend &backend = *defaultBackend())
+      : backend(&backend), machine(backend.machine({})) {}
   StageTarget(const DeviceTarget &target)
-      : StageTarget(target.backend, target.features) {}
+      : backend(&target.backend), features(target.features),
+        machine(target.machine) {}
 
   const Backend *backend;
   std::vector<std::string> features; ///< See DeviceTarget.
+  Machine machine;
 };
 
 /// The default device with the features of this machine; without features if

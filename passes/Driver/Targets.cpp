@@ -6,6 +6,26 @@
 
 using namespace mpc;
 
+/// Gives the targets of its device the rates of a machine.
+static llvm::Error
+useMachine(const std::vector<std::string> &text,
+           llvm::ArrayRef<std::unique_ptr<DeviceTarget>> targets) {
+  Machine machine;
+  if (std::string why = readMachine(text, machine); !why.empty())
+    return llvm::createStringError("option 'machine': " + why);
+  bool isUsed = false;
+  for (const std::unique_ptr<DeviceTarget> &target : targets)
+    if (target->backend.name() == machine.device) {
+      target->machine = machine;
+      isUsed = true;
+    }
+  if (isUsed)
+    return llvm::Error::success();
+  return llvm::createStringError("option 'machine': " + machine.name +
+                                 " is a machine for '" + machine.device +
+                                 "', which is not a target");
+}
+
 llvm::Expected<std::vector<std::unique_ptr<DeviceTarget>>>
 mpc::findTargets(const CompileOptions &options) {
   llvm::MapVector<const Backend *, TargetRequest> requests;
@@ -29,5 +49,8 @@ mpc::findTargets(const CompileOptions &options) {
       return target.takeError();
     targets.push_back(std::move(*target));
   }
+  if (!options.machine.empty())
+    if (llvm::Error error = useMachine(options.machine, targets))
+      return error;
   return targets;
 }

@@ -8,7 +8,8 @@
 namespace mpc {
 
 /// The targets of `options`, grouped by device, in the order in which each
-/// device first appears. An unknown target is a user error.
+/// device first appears, with the rates of option `machine`. An unknown target
+/// or machine is a user error.
 llvm::Expected<std::vector<std::unique_ptr<DeviceTarget>>>
 findTargets(const CompileOptions &options);
 

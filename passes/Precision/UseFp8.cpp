@@ -339,7 +339,7 @@ private:
   }
 
   /// The GPU by which gains are estimated, for every device.
-  const Machine accelerator = fastestAccelerator();
+  const Machine accelerator = machineOfFp8();
 };
 
 } // namespace

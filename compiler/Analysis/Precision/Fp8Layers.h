@@ -10,7 +10,7 @@
 
 #include "compiler/Dialect/Amp/IR/Decision.h"
 #include "compiler/Dialect/Train/IR/Train.h"
-#include "compiler/Support/Machine.h"
+#include "compiler/Support/Machine/Machine.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/DenseSet.h"

@@ -25,25 +25,15 @@ static const FusionLimits limits = {
     /*splitRows=*/false,
     /*minRowsToSplit=*/0};
 
-/// A machine that computes f16 and TF32 in f32, and FP8 in bf16.
-static Machine cpuMachine(const char *name, double bytes, double f32,
-                          double bf16) {
-  Machine machine = {name,        bytes, f32, /*tf32=*/f32, bf16, /*f16=*/f32,
-                     /*fp8=*/bf16};
-  machine.transposedBytes = machine.bytes;
-  return machine;
-}
-
-/// The row with the same kind of instructions. Measured: peaks of products
-/// (with AMX: the rate of oneDNN's products) and the memory rate.
-static Machine findMachine(llvm::ArrayRef<std::string> features) {
+/// The instructions that decide how fast a CPU multiplies, as Machines.def
+/// names them.
+static llvm::StringRef findKind(llvm::ArrayRef<std::string> features) {
   if (!llvm::is_contained(features, "avx512f"))
-    return cpuMachine("2 cores of a Zen 5 with AVX2 alone", 56, 280, 280);
-  if (llvm::is_contained(features, kFastBf16))
-    return cpuMachine("2 cores of a Zen 5", 56, 560, 1120);
-  if (llvm::is_contained(features, kAmxBf16))
-    return cpuMachine("2 cores of an Emerald Rapids", 19, 349, 800);
-  return cpuMachine("2 cores of an Emerald Rapids without AMX", 19, 349, 349);
+    return "avx2";
+  for (llvm::StringRef kind : {kFastBf16, kAmxBf16})
+    if (llvm::is_contained(features, kind))
+      return kind;
+  return "avx512f";
 }
 
 llvm::Error mpc::addObject(ModuleOp module, const CpuTarget &cpu,
@@ -61,7 +51,7 @@ namespace {
 class CpuDeviceTarget : public DeviceTarget {
 public:
   CpuDeviceTarget(const Backend &backend, CpuTarget cpu)
-      : DeviceTarget(backend, allFeatures(cpu)), cpu(std::move(cpu)) {}
+      : DeviceTarget(backend, allFeatures(cpu), cpu.cpu), cpu(std::move(cpu)) {}
 
 private:
   static std::vector<std::string> allFeatures(const CpuTarget &cpu) {
@@ -83,8 +73,9 @@ private:
 
 } // namespace
 
-Machine CpuBackend::machine(llvm::ArrayRef<std::string> features) const {
-  return findMachine(features);
+Machine CpuBackend::machine(llvm::ArrayRef<std::string> features,
+                            llvm::StringRef model) const {
+  return findMachineFor("cpu", findKind(features), model)->machine;
 }
 
 const FusionLimits &CpuBackend::fusionLimits() const { return limits; }

@@ -20,7 +20,8 @@ class CpuBackend : public Backend {
 public:
   using Backend::Backend;
 
-  Machine machine(llvm::ArrayRef<std::string> features) const override;
+  Machine machine(llvm::ArrayRef<std::string> features,
+                  llvm::StringRef model) const override;
   const FusionLimits &fusionLimits() const override;
   std::optional<LaunchShape>
   launchShape(const KernelDomain &domain) const override;

@@ -37,18 +37,6 @@ static const FusionLimits limits = {
     /*splitRows=*/true,
     /*minRowsToSplit=*/1 << 14};
 
-/// The peak rates of its data sheet (SXM, dense). The rates of transposing
-/// kernels, which go through shared memory with 16-byte accesses, and the time
-/// of a node of a captured graph are estimates.
-static Machine h100(bool multipliesFp8) {
-  constexpr double tf32 = 495e3, low = 990e3, fp8 = 1979e3;
-  Machine machine = {
-      "an H100", 3350, 67e3, tf32, low, low, multipliesFp8 ? fp8 : low};
-  machine.transposedBytes = 2500;
-  machine.launch = 1000;
-  return machine;
-}
-
 namespace {
 
 class CudaDeviceTarget : public DeviceTarget {
@@ -122,8 +110,14 @@ class CudaBackend : public Backend {
 public:
   using Backend::Backend;
 
-  Machine machine(llvm::ArrayRef<std::string> features) const override {
-    return h100(llvm::is_contained(features, "sm_89"));
+  /// The newest known machine that a program for these features runs on; an
+  /// A100 for older ones.
+  Machine machine(llvm::ArrayRef<std::string> features,
+                  llvm::StringRef) const override {
+    for (llvm::StringRef feature : llvm::reverse(features))
+      if (const KnownMachine *row = findMachineFor("cuda", feature))
+        return row->machine;
+    return findKnownMachine("a100")->machine;
   }
 
   const FusionLimits &fusionLimits() const override { return limits; }

@@ -5,8 +5,12 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Version.h"
 #include "tools/mpc/base/Gpu.h"
+#include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
+#include "tools/mpc/options/Checks.h"
+#include "tools/mpc/options/MachineFile.h"
+#include "tools/mpc/timing/MeasureMachine.h"
 
 #ifdef MPC_HAS_COMPILER
 #include "llvm/Config/llvm-config.h"
@@ -24,6 +28,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <set>
@@ -171,17 +176,63 @@ static void printMachine(const Json &json) {
     line("warning", text(warning));
 }
 
+//===----------------------------------------------------------------------===//
+// Measuring
+//===----------------------------------------------------------------------===//
+
+/// The value of --measure without a file.
+static const std::string kToStdout = "true";
+
+static void measureThisMachine(const std::string &file, uint64_t threads) {
+  const bool prints = file == kToStdout;
+  if (!prints && std::filesystem::path(file).extension() != ".toml")
+    throw Failure(Usage, "--measure: the name of the file must end in .toml, "
+                         "but is '" +
+                             file + "'");
+  const std::string place = prints ? "" : resolveOutputPath(file, {});
+  Cpu cpu = readCpu();
+  std::string text = printMachineFile(measureMachine(
+      cpu.name.empty() ? "an unknown CPU" : cpu.name,
+      threads > 0 ? int(threads) : mpc::runtime::default_threads()));
+  if (prints)
+    return printResult("%s", text.c_str());
+  writeFile(place, text);
+  printResult("%s: rates of this machine, for --machine and --cost\n",
+              file.c_str());
+}
+
 Action mpc::tool::addDoctor(CLI::App &app) {
   struct Options {
     bool device = false, json = false;
+    std::string measure; ///< A file, or kToStdout; "": nothing is measured.
+    uint64_t threads = 0;
   };
   auto options = std::make_shared<Options>();
   CLI::App *doctor =
       app.add_subcommand("doctor", "Report what this machine supports");
-  doctor->add_flag("--device", options->device,
-                   "Report GPUs, their driver and libraries");
-  doctor->add_flag("--json", options->json, "Print one JSON object");
+  CLI::Option *device = doctor->add_flag(
+      "--device", options->device, "Report GPUs, their driver and libraries");
+  CLI::Option *json =
+      doctor->add_flag("--json", options->json, "Print one JSON object");
+  CLI::Option *measure =
+      doctor
+          ->add_flag(
+              "--measure", options->measure,
+              "Measure the rates of this CPU for a few seconds and print "
+              "them, or write them to a file for --machine and --cost")
+          ->option_text("[=FILE.toml]");
+  measure->excludes(device)->excludes(json);
+  doctor
+      ->add_option("--threads", options->threads,
+                   "Threads to measure (default: those of mpc train)")
+      ->option_text("N")
+      ->check(Whole(1))
+      ->needs(measure);
   return [options]() -> int {
+    if (!options->measure.empty()) {
+      measureThisMachine(options->measure, options->threads);
+      return Ok;
+    }
     if (options->device) {
       Json tools = describeGpuTools();
       Json gpus = describeGpus(loadGpuLibraries(), tools);

@@ -184,7 +184,8 @@ Action mpc::tool::addModelDoctor(CLI::App &app, Action machine) {
           ->add_option("model", options->model,
                        "ONNX file to check instead of the machine")
           ->option_text("[MODEL.onnx]");
-  doctor->get_option("--device")->excludes(model);
+  for (const char *own : {"--device", "--measure"})
+    doctor->get_option(own)->excludes(model);
   options->arguments.addModelTo(*doctor);
   return [=] {
     if (options->model.empty()) {

@@ -7,6 +7,7 @@
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/options/Checks.h"
 #include "tools/mpc/options/Help.h"
+#include "tools/mpc/options/MachineFile.h"
 #include "tools/mpc/options/Targets.h"
 
 #include "compiler/Support/UserInput/UserRegex.h"
@@ -81,10 +82,13 @@ void CompileArguments::addRow(CLI::App &command, const OptionRow &row,
                  ->transform(TargetList());
   else if (row.id == OptionId::policy)
     option = command.add_option("--policy", policyFile, row.help);
+  else if (row.id == OptionId::machine)
+    option = command.add_option("--machine", machine, row.help);
   else
     option = addFlag(command, row, field)->check(asValidator(row.check));
-  if (mpc::isList<T> && row.id != OptionId::targets &&
-      row.id != OptionId::policy)
+  if (mpc::isList<T> &&
+      !llvm::is_contained(
+          {OptionId::targets, OptionId::policy, OptionId::machine}, row.id))
     option->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   if (!row.isSwitch())
     option->option_text(row.metavar);
@@ -201,6 +205,8 @@ CompileArguments::toOptions(const std::string &model) const {
   for (const PrecisionRule &rule : policy.rules)
     result.policy.push_back(formatRule(rule));
   result.targets = splitTargets(target);
+  if (!machine.empty())
+    result.machine = mpc::textOf(readMachineOption("--machine", machine));
   checkPrecision(result.targets, result.precision);
   if (betas) {
     std::tie(result.beta1, result.beta2) = *betas;

@@ -63,7 +63,7 @@ private:
 
   CompileOptions options;
   // Values whose form on the command line differs from that in the library.
-  std::string policyFile;
+  std::string policyFile, machine;
   std::string target = "cpu";
   std::optional<std::pair<double, double>> betas;
   const CLI::Option *shownProfile = nullptr;

@@ -339,7 +339,8 @@ static mpc::CompileOptions givenOptions(const CLI::App &command) {
       return;
     options.given.insert(row.name);
     // These have another form on the command line.
-    if (id != mpc::OptionId::targets && id != mpc::OptionId::policy)
+    if (id != mpc::OptionId::targets && id != mpc::OptionId::policy &&
+        id != mpc::OptionId::machine)
       for (const std::string &text : option->results())
         (void)setOption(row, text, field);
   });
