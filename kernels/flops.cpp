@@ -105,7 +105,34 @@ double count(const KernelDesc& desc) {
   return 0;
 }
 
+template <typename Shape>
+bool parse_tf32(const KernelDesc& desc,
+                bool (*parse)(const KernelDesc&, Shape*, std::string*)) {
+  Shape shape;
+  std::string error;
+  return parse(desc, &shape, &error) && shape.tf32;
+}
+
 }  // namespace
+
+bool may_use_tf32(const KernelDesc& desc) {
+  std::string error;
+  if (!check_description(desc, &error)) return false;
+  switch (desc.id) {
+    case KernelId::matmul:
+      return parse_tf32(desc, parse_matmul);
+    case KernelId::conv:
+    case KernelId::conv_bias:
+    case KernelId::conv_grad_input:
+    case KernelId::conv_grad_weight:
+      return parse_tf32(desc, parse_conv);
+    case KernelId::attention:
+    case KernelId::attention_grad:
+      return parse_tf32(desc, parse_attention);
+    default:
+      return false;
+  }
+}
 
 uint64_t count_flops(const KernelDesc& desc) {
   std::string error;

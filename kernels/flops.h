@@ -15,6 +15,9 @@ namespace mpc::kernels {
 // elements, and for descriptions that are not valid.
 uint64_t count_flops(const KernelDesc& desc);
 
+// Whether GPUs may multiply the f32 operands of the call in TF32.
+bool may_use_tf32(const KernelDesc& desc);
+
 }  // namespace mpc::kernels
 
 #endif  // MPC_KERNELS_FLOPS_H_

@@ -9,6 +9,7 @@
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Report.h"
 #include "passes/Plan/ArenaUse.h"
+#include "passes/Plan/InstructionCost.h"
 #include "passes/Plan/Passes.h"
 #include "passes/Plan/Storage.h"
 
@@ -94,57 +95,7 @@ static int64_t bytesMoved(exec::LaunchOp launch) {
 // Bytes
 //===----------------------------------------------------------------------===//
 
-static int64_t iterationsOf(linalg::GenericOp op) {
-  int64_t iterations = 1;
-  for (int64_t range : op.getStaticLoopRanges())
-    iterations *= range;
-  return iterations;
-}
-
-/// The number of elements of `memory` that a kernel reads: one in each
-/// iteration of each op that reads it. A table need not be read completely.
-static int64_t countReads(func::FuncOp kernel, Value memory) {
-  auto reads = [&](linalg::GenericOp op) {
-    auto is = [&](Value value) { return memoryRoot(value) == memory; };
-    return llvm::any_of(op.getDpsInputs(), is) ||
-           llvm::any_of(computedReads(op), is) ||
-           llvm::any_of(op.getDpsInitsMutable(), [&](OpOperand &init) {
-             return is(init.get()) && op.payloadUsesValueFromOperand(&init);
-           });
-  };
-  int64_t count = 0;
-  for (auto op : kernel.getOps<linalg::GenericOp>())
-    if (reads(op))
-      count += iterationsOf(op);
-  return count;
-}
-
-/// The number of elements of a result that a kernel writes. It may complete a
-/// tensor that another op or the caller began.
-static int64_t countWrites(Value result) {
-  int64_t count = 0;
-  while (auto op = memoryRoot(result).getDefiningOp<linalg::GenericOp>()) {
-    count += iterationsOf(op);
-    auto made = cast<OpResult>(memoryRoot(result));
-    result = op.getDpsInitOperand(made.getResultNumber())->get();
-  }
-  return count;
-}
-
 namespace {
-
-/// The maximum number of elements of each operand that a kernel accesses;
-/// unknown for kernels that are only declared.
-std::vector<int64_t> countTouched(func::FuncOp kernel) {
-  std::vector<int64_t> counts;
-  if (kernel.isExternal())
-    return counts;
-  for (BlockArgument argument : kernel.getArguments())
-    counts.push_back(countReads(kernel, argument));
-  for (Value result : kernel.front().getTerminator()->getOperands())
-    counts.push_back(countWrites(result));
-  return counts;
-}
 
 /// Bytes of floats that instructions read and write.
 struct Traffic {
@@ -194,20 +145,60 @@ template <typename OpTy> static int64_t count(Block &block) {
 
 namespace {
 
-/// A kernel, and how often each entry point launches it.
+/// How often each entry point runs an instruction, and the node of the first.
+struct Runs {
+  std::string node;
+  std::vector<std::pair<StringRef, int64_t>> counts;
+
+  void add(StringRef entry, Operation *instruction) {
+    if (counts.empty())
+      node = nodeOf(instruction);
+    if (counts.empty() || counts.back().first != entry)
+      counts.push_back({entry, 0});
+    ++counts.back().second;
+  }
+
+  void addTo(llvm::json::Object &line) const {
+    llvm::json::Object launches;
+    for (auto [entry, count] : counts)
+      launches[entry] = count;
+    line["launches"] = std::move(launches);
+    line["node"] = node;
+  }
+
+  /// Names come from the user's file and may not be valid UTF-8, which JSON
+  /// requires.
+  static std::string nodeOf(Operation *instruction) {
+    auto name = instruction->getAttrOfType<StringAttr>("name");
+    return name ? llvm::json::fixUTF8(name.getValue()) : std::string();
+  }
+};
+
+/// A generated kernel.
 struct Kernel {
   func::FuncOp func;
   bool isTranspose = false;
   std::vector<int64_t> touched; ///< See countTouched.
-  std::string node;             ///< Node of the first launch.
-  std::vector<std::pair<StringRef, int64_t>> launches;
-
-  void addLaunch(StringRef entry) {
-    if (launches.empty() || launches.back().first != entry)
-      launches.push_back({entry, 0});
-    ++launches.back().second;
-  }
+  InstructionCost cost;         ///< The cost of its first launch.
+  Runs runs;
 };
+
+/// Calls of a catalog kernel with the same operands: one line of the report.
+struct Call {
+  std::string kernel, dtype;
+  InstructionCost cost;
+  Runs runs;
+};
+
+void addTo(llvm::json::Object &line, const InstructionCost &cost) {
+  line["flops"] = cost.flops;
+  line["bytes"] = cost.bytes;
+  // Most programs in f32 have neither.
+  if (cost.wideFlops != cost.flops)
+    line["flops_f32"] = cost.wideFlops;
+  if (cost.wideBytes != cost.bytes)
+    line["bytes_f32"] = cost.wideBytes;
+}
 
 struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
   using Base::Base;
@@ -218,27 +209,33 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
     llvm::StringMap<size_t> indices;
     for (auto func : module.getOps<func::FuncOp>()) {
       indices[func.getSymName()] = kernels.size();
-      kernels.push_back({func, isTranspose(func), countTouched(func), "", {}});
+      kernels.push_back(
+          {func, isTranspose(func), countTouched(func), InstructionCost(), {}});
     }
+    const CostOfInstructions costs(module);
+    std::vector<Call> calls;
     llvm::json::Array transposes;
-    for (auto entry : module.getOps<exec::EntryOp>())
+    for (auto entry : module.getOps<exec::EntryOp>()) {
       for (auto launch : entry.getBody().front().getOps<exec::LaunchOp>()) {
         auto found = indices.find(launch.getKernel());
         if (found == indices.end())
           continue;
         Kernel &kernel = kernels[found->second];
-        std::string node = nodeOf(launch);
-        if (kernel.launches.empty())
-          kernel.node = node;
-        kernel.addLaunch(entry.getSymName());
+        if (kernel.runs.counts.empty())
+          kernel.cost =
+              costs.of(launch, kernel.func, kernel.touched, kernel.isTranspose);
+        kernel.runs.add(entry.getSymName(), launch);
         if (kernel.isTranspose)
           transposes.push_back(llvm::json::Object{
               {"function", entry.getSymName()},
               {"kernel", launch.getKernel()},
-              {"node", node},
+              {"node", Runs::nodeOf(launch)},
               {"origin", isFromModel(launch.getLoc()) ? "model" : "layout"},
               {"bytes", bytesMoved(launch)}});
       }
+      for (auto call : entry.getBody().front().getOps<exec::CallOp>())
+        addCall(calls, entry.getSymName(), call, costs.of(call));
+    }
 
     llvm::json::Array entries;
     for (auto entry : module.getOps<exec::EntryOp>()) {
@@ -249,26 +246,34 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
                               {"calls", count<exec::CallOp>(body)},
                               {"live_stride", static_cast<int64_t>(use.stride)},
                               {"live_bytes", llvm::json::Array(use.bytes)}};
-      trafficOf(body, [&](StringRef name) -> ArrayRef<int64_t> {
+      auto touchedBy = [&](StringRef name) -> ArrayRef<int64_t> {
         auto found = indices.find(name);
         if (found == indices.end())
           return {};
         return kernels[found->second].touched;
-      }).addTo(line);
+      };
+      trafficOf(body, touchedBy).addTo(line);
+      line["bytes_required"] = requiredBytes(entry, touchedBy);
       entries.push_back(std::move(line));
     }
     llvm::json::Array list;
     for (Kernel &kernel : kernels) {
-      llvm::json::Object launches;
-      for (auto [entry, count] : kernel.launches)
-        launches[entry] = count;
-      list.push_back(llvm::json::Object{{"name", kernel.func.getSymName()},
-                                        {"node", kernel.node},
-                                        {"launches", std::move(launches)}});
+      llvm::json::Object line{{"name", kernel.func.getSymName()}};
+      kernel.runs.addTo(line);
+      addTo(line, kernel.cost);
+      list.push_back(std::move(line));
+    }
+    llvm::json::Array callList;
+    for (const Call &call : calls) {
+      llvm::json::Object line{{"kernel", call.kernel}, {"dtype", call.dtype}};
+      call.runs.addTo(line);
+      addTo(line, call.cost);
+      callList.push_back(std::move(line));
     }
     llvm::json::Value report = llvm::json::Object{
         {"entries", std::move(entries)},
         {"kernels", std::move(list)},
+        {"library_calls", std::move(callList)},
         {"transposes", std::move(transposes)},
         {"arena_bytes", bytesAt(module, "exec.arena_size")},
         {"arena_bytes_unshared", bytesAt(module, "exec.arena_unshared_size")},
@@ -276,6 +281,21 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
     std::string text;
     llvm::raw_string_ostream(text) << report;
     module->setAttr(kKernelReportAttr, StringAttr::get(&getContext(), text));
+  }
+
+  /// Adds a call to the line of those with the same costs.
+  static void addCall(std::vector<Call> &calls, StringRef entry,
+                      exec::CallOp call, const InstructionCost &cost) {
+    std::string dtype = CostOfInstructions::dtypeOf(call);
+    auto found = llvm::find_if(calls, [&](const Call &other) {
+      return other.kernel == call.getKernel() && other.dtype == dtype &&
+             other.cost == cost;
+    });
+    if (found == calls.end()) {
+      calls.push_back({call.getKernel().str(), dtype, cost, Runs()});
+      found = std::prev(calls.end());
+    }
+    found->runs.add(entry, call);
   }
 
   static Traffic
@@ -300,13 +320,6 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
   static int64_t bytesAt(ModuleOp module, StringRef name) {
     auto bytes = module->getAttrOfType<IntegerAttr>(name);
     return bytes ? bytes.getInt() : 0;
-  }
-
-  /// Names come from the user's file and may not be valid UTF-8, which JSON
-  /// requires.
-  static std::string nodeOf(exec::LaunchOp launch) {
-    auto name = launch->getAttrOfType<StringAttr>("name");
-    return name ? llvm::json::fixUTF8(name.getValue()) : std::string();
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include "compiler/Report/Html/Html.h"
 
+#include "compiler/Report/Cost/Estimate.h"
 #include "compiler/Report/Html/Page.h"
 #include "compiler/Report/Model/Summary.h"
 #include "compiler/Report/Text/Text.h"
@@ -128,7 +129,31 @@ static Object functionJson(const Function &function, const Ranges *ranges) {
                 {"ops", std::move(ops)}};
 }
 
+/// The instructions that are estimated to take longest, as texts.
+static Object costOfEntry(const Device &device, const Device::Entry &entry,
+                          const Machine &machine) {
+  constexpr size_t kMostRows = 12;
+  EntryEstimate estimate = estimateEntry(device, entry, machine);
+  Array rows;
+  for (const InstructionEstimate &row :
+       llvm::ArrayRef(estimate.rows)
+           .take_front(std::min(kMostRows, estimate.rows.size())))
+    rows.push_back(Object{{"kernel", row.instruction->kernel},
+                          {"dtype", row.instruction->dtype},
+                          {"node", row.instruction->node},
+                          {"launches", number(row.launches)},
+                          {"limit", nameOf(row.limit())},
+                          {"time", inTime(row.nanoseconds())},
+                          {"share", row.nanoseconds() / estimate.nanoseconds}});
+  return Object{{"time", inTime(estimate.nanoseconds)},
+                {"bound", inTime(estimate.bound)},
+                {"launches", number(estimate.launches)},
+                {"machine", machine.name},
+                {"rows", std::move(rows)}};
+}
+
 static Object deviceJson(const Device &device) {
+  const std::optional<Machine> machine = machineOf(device);
   Array entries;
   for (const Device::Entry &entry : device.entries) {
     Object line{{"name", entry.name},
@@ -141,6 +166,8 @@ static Object deviceJson(const Device &device) {
                             {"multiplies_16bit", device.rates->multipliesLow()},
                             {"multiplies_8bit", device.rates->multipliesFp8()},
                             {"machine", device.rates->machine}};
+    if (machine && !device.instructions.empty())
+      line["cost"] = costOfEntry(device, entry, *machine);
     entries.push_back(std::move(line));
   }
   return Object{{"device", device.name},

@@ -30,8 +30,16 @@ static llvm::json::Object toJson(const KernelResources &kernel) {
 
 /// The rates of a machine, with one rate for the 16-bit format of the program.
 static llvm::json::Object toJson(const Machine &machine, StringRef precision) {
+  llvm::json::Object rates;
+  for (const std::string &line : textOf(machine)) {
+    auto [key, value] = StringRef(line).split('=');
+    double rate = 0;
+    if (key != "name" && key != "device" && !value.getAsDouble(rate))
+      rates[key.str()] = rate;
+  }
   return llvm::json::Object{
-      {"name", machine.name},
+      {"rates", std::move(rates)},
+      {"name", llvm::json::fixUTF8(machine.name)},
       {"bytes_per_ns", machine.bytes},
       {"flops_per_ns",
        llvm::json::Object{

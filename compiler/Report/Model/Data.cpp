@@ -6,9 +6,12 @@
 #include "compiler/Report/Model/Rules.h"
 #include "compiler/Report/Text/Text.h"
 #include "compiler/Report/Text/Time.h"
+#include "compiler/Support/Machine/Machine.h"
 #include "compiler/Support/Precision/Precisions.h"
 #include "compiler/Support/Report.h"
 #include "compiler/Support/UserInput/Json.h"
+
+#include "llvm/Support/Format.h"
 
 #include <algorithm>
 
@@ -100,6 +103,13 @@ std::string Report::title() const {
       devices, [](const Device &device) { return device.name; });
   return precision + " on " + llvm::join(names, " and ") + " (" +
          llvm::join(otherDevices, ", ") + ": separate reports)";
+}
+
+uint64_t Instruction::launchesIn(StringRef entry) const {
+  for (const auto &[name, count] : launches)
+    if (name == entry)
+      return count;
+  return 0;
 }
 
 const Function *Report::find(StringRef name) const {
@@ -312,6 +322,7 @@ static Device::Entry readEntry(const Object &object) {
   entry.bytes = countAt(object, "bytes");
   entry.lowBytes = std::min(entry.bytes, countAt(object, "bytes_16bit"));
   entry.fp8Bytes = std::min(entry.lowBytes, countAt(object, "bytes_8bit"));
+  entry.requiredBytes = countAt(object, "bytes_required");
   entry.liveStride = countAt(object, "live_stride");
   entry.liveBytes = countsAt(object, "live_bytes");
   return entry;
@@ -332,15 +343,60 @@ static Recomputation readRecomputation(const Object &object) {
   return recomputation;
 }
 
-static Device readDevice(const Object &object) {
+static Instruction readInstruction(const Object &object, StringRef name) {
+  Instruction instruction;
+  instruction.kernel = textAt(object, name);
+  instruction.dtype = textAt(object, "dtype");
+  instruction.node = textAt(object, "node");
+  instruction.isGenerated = name == "name";
+  instruction.flops = countAt(object, "flops");
+  instruction.bytes = countAt(object, "bytes");
+  auto wide = [&](StringRef key, uint64_t otherwise) {
+    return object.get(key) ? countAt(object, key) : otherwise;
+  };
+  instruction.wideFlops = wide("flops_f32", instruction.flops);
+  instruction.wideBytes = wide("bytes_f32", instruction.bytes);
+  if (const Object *launches = object.getObject("launches"))
+    for (const auto &[entry, value] : *launches)
+      instruction.launches.push_back(
+          {printable(entry.str()), countAt(*launches, entry)});
+  return instruction;
+}
+
+/// The rates as mpc::textOf writes them; none if they are not complete.
+static std::vector<std::string> readMachineText(const Object &device) {
+  std::vector<std::string> lines;
+  const Object *machine = device.getObject("machine");
+  const Object *rates = machine ? machine->getObject("rates") : nullptr;
+  if (!rates)
+    return {};
+  lines = {"name=" + textAt(*machine, "name"),
+           "device=" + textAt(device, "device")};
+  for (const auto &[key, value] : *rates)
+    if (auto rate = value.getAsNumber()) {
+      std::string text;
+      llvm::raw_string_ostream(text) << llvm::format("%.17g", *rate);
+      lines.push_back(key.str() + "=" + text);
+    }
+  Machine known;
+  return readMachine(lines, known).empty() ? lines : std::vector<std::string>();
+}
+
+Device mpc::report::readDevice(const Object &object) {
   Device device;
   device.name = textAt(object, "device");
   device.rates = readRates(object);
   device.arena = countAt(object, "arena_bytes");
   device.unsharedArena = countAt(object, "arena_bytes_unshared");
   device.states = countAt(object, "state_bytes");
+  device.machine = readMachineText(object);
   for (const Object *entry : objectsAt(object, "entries"))
     device.entries.push_back(readEntry(*entry));
+  for (const Object *kernel : objectsAt(object, "kernels"))
+    if (kernel->get("bytes")) // Earlier versions do not record it.
+      device.instructions.push_back(readInstruction(*kernel, "name"));
+  for (const Object *call : objectsAt(object, "library_calls"))
+    device.instructions.push_back(readInstruction(*call, "kernel"));
   return device;
 }
 

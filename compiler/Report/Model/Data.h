@@ -116,7 +116,7 @@ struct Time {
   double sum() const { return wide + low + fp8; }
 };
 
-/// What a machine does per nanosecond; see compiler/Support/Machine.h.
+/// What a machine does per nanosecond; see compiler/Support/Machine/Machine.h.
 struct Rates {
   std::string machine;
   double bytes = 0;
@@ -126,10 +126,25 @@ struct Rates {
   bool multipliesLow() const { return low > wide; }
 };
 
+/// A generated kernel, or calls of a library kernel that cost the same.
+struct Instruction {
+  std::string kernel; ///< "kernel_3", "matmul".
+  std::string dtype;  ///< The format of a library kernel's arithmetic, or "".
+  std::string node;   ///< The node of the first launch.
+  bool isGenerated = false;
+  uint64_t flops = 0, bytes = 0; ///< The cost of one launch.
+  /// The same in a program without narrow formats; no bytes if that lacks it.
+  uint64_t wideFlops = 0, wideBytes = 0;
+  std::vector<std::pair<std::string, uint64_t>> launches; ///< By entry.
+
+  uint64_t launchesIn(llvm::StringRef entry) const;
+};
+
 struct Device {
   struct Entry {
     std::string name;
     uint64_t launches = 0, calls = 0;
+    uint64_t requiredBytes = 0;       ///< Inputs and states, read or written.
     uint64_t bytes = 0, lowBytes = 0; ///< Float bytes, total and in 16 bit or
     uint64_t fp8Bytes = 0;            ///< less: read and written by kernels.
     std::optional<Time> time;         ///< An estimate for the machine.
@@ -138,7 +153,10 @@ struct Device {
   };
   std::string name;
   std::optional<Rates> rates;
+  /// Lines of mpc::textOf; empty in f64 programs and from earlier versions.
+  std::vector<std::string> machine;
   std::vector<Entry> entries;
+  std::vector<Instruction> instructions; ///< None from earlier versions.
   uint64_t arena = 0, unsharedArena = 0, states = 0; ///< Bytes.
 };
 
@@ -208,6 +226,9 @@ private:
   Function function;
   const size_t count;
 };
+
+/// Reads the report of one device.
+Device readDevice(const llvm::json::Object &object);
 
 /// The error for a malformed report, for callers that read further fields.
 llvm::Error malformed(const llvm::Twine &what);

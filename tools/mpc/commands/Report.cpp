@@ -9,10 +9,12 @@
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/options/Checks.h"
 #include "tools/mpc/options/CompileOptions.h"
+#include "tools/mpc/options/MachineFile.h"
 
 #include "compiler/Export/Annotate.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Report/Compare/Diff.h"
+#include "compiler/Report/Cost/RenderCost.h"
 #include "compiler/Report/Html/Html.h"
 #include "compiler/Report/Model/Notes.h"
 #include "compiler/Report/Model/Ranges.h"
@@ -40,11 +42,16 @@ namespace {
 struct ReportCommand {
   std::string path, other;
   Selection selection;
-  std::string only, explain, html, annotate, device;
+  std::string only, explain, html, annotate, device, cost;
   bool json = false, all = false, diff = false;
   CompileArguments arguments;
+  /// The machine of --cost=NAME; none for --cost.
+  std::optional<mpc::Machine> machine;
 };
 } // namespace
+
+/// The value of --cost without one: use the rates that the report states.
+static constexpr const char *kRatesOfReport = "true";
 
 //===----------------------------------------------------------------------===//
 // Where reports come from
@@ -70,6 +77,26 @@ static bool isJson(const std::string &path) {
   return std::filesystem::path(path).extension() == ".json";
 }
 
+/// Compiles for the machine of --cost, unless the user names targets or a
+/// machine.
+static void useMachine(const mpc::Machine &machine, const std::string &name,
+                       mpc::CompileOptions &compile) {
+  if (!compile.given.count("target")) {
+    const mpc::KnownMachine *known = mpc::findKnownMachine(name);
+    const mpc::Backend *backend = mpc::findBackend(machine.device);
+    std::string architecture = backend->defaultArchitecture();
+    if (!architecture.empty() && known)
+      architecture = known->feature;
+    compile.targets = {machine.device +
+                       (architecture.empty() ? "" : ":" + architecture)};
+  }
+  bool isTarget = llvm::any_of(compile.targets, [&](llvm::StringRef target) {
+    return target.split(':').first == machine.device;
+  });
+  if (isTarget && !compile.given.count("machine"))
+    compile.machine = mpc::textOf(machine);
+}
+
 /// The report in a package or a file, or of a model, which is compiled without
 /// writing a package. If the chosen device has its own report, returns that
 /// one.
@@ -79,7 +106,10 @@ static std::string findReport(const std::string &path,
     return readReport(path);
   if (std::filesystem::path(path).extension() == ".mpc")
     return std::string(Package(path).report(options.device));
-  mpc::CompileResult result = mpc::compile(options.arguments.toOptions(path));
+  mpc::CompileOptions compile = options.arguments.toOptions(path);
+  if (options.machine)
+    useMachine(*options.machine, options.cost, compile);
+  mpc::CompileResult result = mpc::compile(compile);
   options.arguments.printMessages(result);
   if (failed(result.failure))
     throw AlreadyReported(exitCodeOf(result.failure));
@@ -328,8 +358,63 @@ static void checkUsage(const ReportCommand &options) {
                              options.path + "' is not one");
 }
 
-static int runReport(const ReportCommand &options) {
+/// The device whose cost is asked for.
+static const mpc::report::Device &
+deviceOfCost(const mpc::report::Report &report, const ReportCommand &options) {
+  std::vector<std::string> names;
+  for (const mpc::report::Device &device : report.devices) {
+    if (!options.machine || device.name == options.machine->device)
+      return device;
+    names.push_back(device.name);
+  }
+  throw Failure(Usage, names.empty()
+                           ? "--cost: '" + options.path + "' has no device"
+                           : "--cost=" + options.cost +
+                                 " has the rates of a '" +
+                                 options.machine->device + "' device, but '" +
+                                 options.path + "' was compiled for " +
+                                 llvm::join(names, " and "));
+}
+
+/// Prints what instructions cost.
+static int reportCost(ReportCommand options) {
+  mpc::report::Report report = read(options.path, options);
+  // The device of the machine may have a report of its own.
+  if (options.machine &&
+      llvm::is_contained(report.otherDevices, options.machine->device)) {
+    options.device = options.machine->device;
+    report = read(options.path, options);
+  }
+  const mpc::report::Device &device = deviceOfCost(report, options);
+  if (device.instructions.empty())
+    throw Failure(Usage, "--cost: '" + options.path +
+                             "' was compiled by an earlier version of mpc, "
+                             "which recorded no costs; compile it again");
+  std::optional<mpc::Machine> machine =
+      options.machine ? options.machine : machineOf(device);
+  if (!machine)
+    throw Failure(Usage, "--cost: '" + options.path +
+                             "' states no rates of a machine; give "
+                             "--cost=NAME or --cost=FILE.toml");
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  constexpr size_t kMostRows = 20;
+  if (options.json)
+    os << llvm::json::Value(costJson(device, *machine)) << '\n';
+  else if (llvm::Error error = printCost(
+               os, report, device, *machine, options.selection.function,
+               options.all ? SIZE_MAX : kMostRows, outputColumns(100)))
+    throw Failure(Usage, llvm::toString(std::move(error)));
+  printResult("%s", text.c_str());
+  return Ok;
+}
+
+static int runReport(ReportCommand options) {
   checkUsage(options);
+  if (!options.cost.empty() && options.cost != kRatesOfReport)
+    options.machine = readMachineOption("--cost", options.cost);
+  if (!options.cost.empty())
+    return reportCost(options);
   if (options.diff)
     return compare(options);
   if (!options.html.empty() || !options.annotate.empty())
@@ -392,6 +477,15 @@ static void addViews(CLI::App &report, ReportCommand &options) {
           ->check(NotEmpty());
   CLI::Option *json =
       report.add_flag("--json", options.json, "Print the report as JSON");
+  CLI::Option *cost =
+      report
+          .add_flag("--cost", options.cost,
+                    "Estimate the time of each instruction, from the rates of "
+                    "a known machine (zen4, h100, ...) or a file of mpc doctor "
+                    "(default: those it was compiled for)")
+          ->option_text("[=NAME|FILE.toml]");
+  for (CLI::Option *other : {module, only, explain, diff, html, annotated})
+    cost->excludes(other);
   for (CLI::Option *file : {html, annotated})
     for (CLI::Option *shown :
          {function, module, all, only, explain, diff, json})

@@ -69,6 +69,23 @@ function showMemory() {
   byId('memory').replaceChildren(...(charts.length ? charts : ['No data.']));
 }
 
+function showCost() {
+  const tables = report.devices.flatMap((device) => device.entries
+    .filter((entry) => entry.name === current.name && entry.cost).map(({cost}) => {
+      const rows = cost.rows.map((row) => element('tr', {},
+        element('td', {className: 'number'}, percent(row.share, 1)), element('td', {className: 'number'}, row.time),
+        element('td', {className: 'number'}, String(row.launches)), element('td', {}, row.limit),
+        element('td', {className: 'name'}, row.dtype ? `${row.kernel} (${row.dtype})` : row.kernel),
+        element('td', {className: 'name'}, row.node)));
+      const caption = element('figcaption', {}, `${device.device}: ${cost.time} in ${cost.launches} launches, at least ${cost.bound} ` +
+        `(estimated from the rates of ${cost.machine})`);
+      return element('figure', {}, caption, element('table', {},
+        header(['share', 1], ['time', 1], ['launches', 1], ['limit'], ['kernel'], ['node']), ...rows));
+    }));
+  byId('costs').hidden = tables.length === 0;
+  byId('cost').replaceChildren(...tables);
+}
+
 /// Bytes kept for the backward pass, over the ops of the function before and
 /// after recomputation. Forward ops are the same in both.
 function showKept() {
@@ -299,6 +316,7 @@ function showFunction(name) {
   module = [];
   showShares();
   showReasons();
+  showCost();
   showMemory();
   showKept();
   showGraph();
