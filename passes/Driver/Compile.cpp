@@ -22,6 +22,7 @@
 #include "passes/Driver/Pipeline.h"
 #include "passes/Driver/ReferenceProgram.h"
 #include "passes/Driver/ShareStates.h"
+#include "passes/Driver/StepEstimate.h"
 #include "passes/Driver/Targets.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Passes.h"
@@ -130,6 +131,7 @@ public:
 
   CompileResult run() {
     result.failure = compile();
+    result.precision = options.precision;
     return std::move(result);
   }
 
@@ -202,6 +204,9 @@ private:
     }
     result.trainedElements = countTrained(*module);
     result.frozenElements = imported.frozenElements;
+    if (options.precision == "auto" && !requiresNarrow(options))
+      if (ModelError code = choosePrecision(leaderOf(targets)); failed(code))
+        return code;
     if (ModelError code = assignFormats(targets); failed(code))
       return code;
     if (options.stopAfter == "precision")
@@ -225,6 +230,7 @@ private:
     }
     if (stopped())
       return ModelError::None;
+    compareWithFp32();
     return writePackage(variants, modulePaths);
   }
 
@@ -236,6 +242,64 @@ private:
         paths.append(node, StringAttr::get(&context, path));
     if (!paths.empty())
       (*module)->setAttr(kModulePathsAttr, paths.getDictionary(&context));
+  }
+
+  /// The target that decides what all have in common: an accelerator gains more
+  /// than the other devices lose.
+  static const DeviceTarget &leaderOf(const Targets &targets) {
+    auto accelerator = llvm::find_if(targets, [](const auto &target) {
+      return target->backend.isAccelerator();
+    });
+    return accelerator == targets.end() ? *targets.front() : **accelerator;
+  }
+
+  /// Replaces the precision `auto` by fp32 if narrow formats are not faster on
+  /// `target`, by the estimate for a program with them.
+  ModelError choosePrecision(const DeviceTarget &target) {
+    OwningOpRef<ModuleOp> trial = module->clone();
+    PassManager manager(&context);
+    for (const char *stage : {"precision", "fusion", "plan"})
+      addStage(manager, stage, options, target);
+    if (failed(manager.run(*trial)))
+      return handler.sawUsageError() ? ModelError::Usage : ModelError::Internal;
+    auto kernels = (*trial)->getAttrOfType<StringAttr>(kKernelReportAttr);
+    std::optional<StepEstimate> step =
+        estimateStep(kernels.getValue(), target.machine, options.accumulate);
+    if (!step)
+      return ModelError::None;
+    std::string text = step->text("16 bit", target.machine);
+    if (step->isFaster()) {
+      result.notes.push_back("precision: auto is 16 bit: a step takes an "
+                             "estimated " +
+                             text);
+      return ModelError::None;
+    }
+    result.notes.push_back("precision: auto is fp32, because 16 bit is not "
+                           "faster: a step takes an estimated " +
+                           text);
+    options.precision = "fp32";
+    options.profileFile.clear();
+    return ModelError::None;
+  }
+
+  /// Reports if the chosen precision saves memory, but no time.
+  void compareWithFp32() {
+    if (!precisionOf(options.precision).isMixed() ||
+        options.precision == "auto")
+      return;
+    for (const Device &device : devices) {
+      const DeviceReport &built = device.built;
+      std::optional<StepEstimate> step =
+          estimateStep(built.kernels, built.machine, options.accumulate);
+      if (!step || step->isFaster())
+        continue;
+      result.notes.push_back(
+          "precision: " + options.precision +
+          " saves memory, but no time: a step takes an estimated " +
+          step->text(options.precision, built.machine) +
+          "; option 'precision'=auto chooses the faster one");
+      return;
+    }
   }
 
   /// Runs the precision stage. Formats are chosen for each device separately,
@@ -274,12 +338,7 @@ private:
 
   /// Runs the precision stage once for all devices.
   ModelError shareFormats(const Targets &targets) {
-    // An accelerator gains more than the other devices lose.
-    auto accelerator = llvm::find_if(targets, [](const auto &target) {
-      return target->backend.isAccelerator();
-    });
-    const DeviceTarget &leader =
-        accelerator == targets.end() ? *targets.front() : **accelerator;
+    const DeviceTarget &leader = leaderOf(targets);
     Device all;
     ModelError code = runPrecision(*module, leader, all);
     llvm::append_range(result.notes, all.notes);

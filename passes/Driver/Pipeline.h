@@ -33,6 +33,7 @@ struct CompileResult {
   std::map<std::string, std::string> otherReports;
   /// The optimizer used, or "optimizer from the model" for a step of the model.
   std::string optimizer;
+  std::string precision; ///< The precision used: fp32 if `auto` chose it.
   uint64_t packageBytes = 0;
   std::string package; ///< Bytes of the package if no output file was given.
   /// Number of elements of the trained parameters, and of those frozen by an

@@ -43,6 +43,7 @@ static void print(const CompileCommand &options,
     json["output"] = compiled.output;
     json["bytes"] = result.packageBytes;
     json["seconds"] = seconds;
+    json["precision"] = result.precision;
     json["trained"] = result.trainedElements;
     json["frozen"] = result.frozenElements;
     json["notes"] = result.notes;
@@ -63,7 +64,7 @@ static void print(const CompileCommand &options,
                  " trained, " + parameters;
   printResult(
       "%s: %s, %s, %s, %scompiled in %s\n", compiled.output.c_str(),
-      formatBytes(result.packageBytes).c_str(), compiled.precision.c_str(),
+      formatBytes(result.packageBytes).c_str(), result.precision.c_str(),
       result.predictsOnly ? "prediction only" : result.optimizer.c_str(),
       parameters.c_str(), formatDuration(seconds).c_str());
 }

@@ -1,0 +1,44 @@
+//===- StepEstimate.cpp - Narrow formats against f32 ----------------------===//
+
+#include "passes/Driver/StepEstimate.h"
+
+#include "compiler/Report/Cost/Estimate.h"
+
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mpc;
+
+/// A smaller relative difference of two estimates says nothing.
+static constexpr double kTie = 0.02;
+
+bool StepEstimate::isFaster() const { return narrow < (1 - kTie) * wide; }
+
+std::string StepEstimate::text(llvm::StringRef narrowName,
+                               const Machine &machine) const {
+  return report::inTime(narrow) + " in " + narrowName.str() + " and " +
+         report::inTime(wide) + " in fp32 on " + machine.name;
+}
+
+std::optional<StepEstimate> mpc::estimateStep(llvm::StringRef kernelReport,
+                                              const Machine &machine,
+                                              uint64_t batches) {
+  llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(kernelReport);
+  if (!parsed) {
+    llvm::consumeError(parsed.takeError());
+    return std::nullopt;
+  }
+  report::Device device = report::readDevice(*parsed->getAsObject());
+  auto narrow = report::estimateStep(device, machine, batches);
+  auto wide =
+      report::estimateStep(device, machine, batches, report::Formats::Wide);
+  if (!narrow || !wide)
+    return std::nullopt;
+  return StepEstimate{*narrow, *wide};
+}
+
+bool mpc::requiresNarrow(const CompileOptions &options) {
+  auto isNarrow = [](llvm::StringRef rule) { return !rule.ends_with("=fp32"); };
+  return options.masterWeights != "fp32" || !options.forceLow.empty() ||
+         llvm::any_of(options.opPrecision, isNarrow) ||
+         llvm::any_of(options.policy, isNarrow);
+}
