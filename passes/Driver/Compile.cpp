@@ -204,7 +204,9 @@ private:
     }
     result.trainedElements = countTrained(*module);
     result.frozenElements = imported.frozenElements;
-    if (options.precision == "auto" && !requiresNarrow(options))
+    // With a profile, the budget for errors decides.
+    if (options.precision == "auto" && options.profileFile.empty() &&
+        !requiresNarrow(options))
       if (ModelError code = choosePrecision(leaderOf(targets)); failed(code))
         return code;
     if (ModelError code = assignFormats(targets); failed(code))
@@ -278,7 +280,6 @@ private:
                            "faster: a step takes an estimated " +
                            text);
     options.precision = "fp32";
-    options.profileFile.clear();
     return ModelError::None;
   }
 
