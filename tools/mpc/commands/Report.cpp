@@ -477,13 +477,10 @@ static void addViews(CLI::App &report, ReportCommand &options) {
           ->check(NotEmpty());
   CLI::Option *json =
       report.add_flag("--json", options.json, "Print the report as JSON");
-  CLI::Option *cost =
-      report
-          .add_flag("--cost", options.cost,
-                    "Estimate the time of each instruction, from the rates of "
-                    "a known machine (zen4, h100, ...) or a file of mpc doctor "
-                    "(default: those it was compiled for)")
-          ->option_text("[=NAME|FILE.toml]");
+  CLI::Option *cost = report
+                          .add_flag("--cost", options.cost,
+                                    "Estimate the time of each instruction")
+                          ->option_text("[=MACHINE]");
   for (CLI::Option *other : {module, only, explain, diff, html, annotated})
     cost->excludes(other);
   for (CLI::Option *file : {html, annotated})
