@@ -126,7 +126,7 @@ class InitialValues {
   Span values_;
   std::unique_ptr<OpenFile> source_;  // Null: they are in memory.
   uint64_t offset_ = 0;               // In the file.
-  std::vector<uint64_t> checksums_;   // Of each state.
+  std::vector<uint64_t> checksums_;   // One for each state.
 };
 
 }  // namespace mpc::runtime
