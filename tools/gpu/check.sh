@@ -149,7 +149,7 @@ compile_benchmarks() {
 
 pack_sources() {
   git -C "$root" ls-files -z --cached --others --exclude-standard -- \
-    CMakeLists.txt kernels runtime tools test \
+    CMakeLists.txt compiler kernels passes runtime tools test \
     | (cd "$root" && tar -c --null -T -) | tar -x -C "$content"
   git -C "$root" describe --always --dirty > "$content/REVISION"
 }
