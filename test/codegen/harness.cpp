@@ -103,7 +103,8 @@ void Compiled::build(llvm::StringRef device,
     features.push_back(kSimulatedFeature.str());
   else
     features = target->features;
-  StageTarget stages(backend, features);
+  StageTarget stages(backend);
+  stages.features = features;
   runStages(*parts->module, {"fusion"}, stages);
   parts->source = parts->module->clone();
   runStages(*parts->module, {"plan", "codegen"}, stages);
