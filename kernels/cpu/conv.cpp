@@ -83,22 +83,21 @@ using Forward = dnnl::convolution_forward;
 using BackwardData = dnnl::convolution_backward_data;
 using BackwardWeights = dnnl::convolution_backward_weights;
 
-Forward::primitive_desc describe_forward(const Problem& p,
-                                         const memory::desc& weight,
-                                         memory::data_type result,
-                                         bool has_bias,
-                                         const dnnl::engine& engine) {
+template <typename Choose>
+Forward::primitive_desc describe_forward(
+    const Problem& p, const memory::desc& weight, memory::data_type result,
+    bool has_bias, const dnnl::engine& engine, Choose choose) {
   const memory::desc input = p.input.desc(p.input_type);
   const memory::desc output = p.output.desc(result);
   if (has_bias)
-    return describe<Forward>(
-        engine, user_scratchpad(), prop_kind::forward_training,
+    return describe_chosen<Forward>(
+        engine, user_scratchpad(), choose, prop_kind::forward_training,
         algorithm::convolution_direct, input, weight, p.bias, output, p.strides,
         p.dilations, p.pads_begin, p.pads_end);
-  return describe<Forward>(engine, user_scratchpad(),
-                           prop_kind::forward_training,
-                           algorithm::convolution_direct, input, weight, output,
-                           p.strides, p.dilations, p.pads_begin, p.pads_end);
+  return describe_chosen<Forward>(
+      engine, user_scratchpad(), choose, prop_kind::forward_training,
+      algorithm::convolution_direct, input, weight, output, p.strides,
+      p.dilations, p.pads_begin, p.pads_end);
 }
 
 // The hint that a gradient primitive needs: any forward primitive of the same
@@ -106,33 +105,38 @@ Forward::primitive_desc describe_forward(const Problem& p,
 Forward::primitive_desc forward_hint(const Problem& p,
                                      const dnnl::engine& engine) {
   return describe_forward(p, p.any_weight(p.weight_type), p.output_type, false,
-                          engine);
+                          engine, [](auto make) { return make(); });
 }
 
 bool starts_with(const char* text, const char* prefix) {
   return std::strncmp(text, prefix, std::strlen(prefix)) == 0;
 }
 
+// Whether jit kernels are faster than the implementation.
+bool prefers_jit(const ConvShape& s, const char* implementation) {
+  if (s.input_channels / s.group > kFewChannels ||
+      std::strstr(implementation, "amx"))
+    return false;
+  for (const char* prefix : {"brgconv:avx512_core", "brg_conv_fwd:avx512_core",
+                             "brdgmm_dw:avx512_core"})
+    if (starts_with(implementation, prefix)) return true;
+  return false;
+}
+
 Forward::primitive_desc make_forward(const ConvShape& s, const Problem& p,
                                      const memory::desc& weight,
                                      const dnnl::engine& engine) {
-  const auto make = [&] {
-    return describe_forward(p, weight, p.result_type, s.has_bias, engine);
+  const auto choose = [&s](auto make) {
+    Forward::primitive_desc first = make();
+    if (!prefers_jit(s, first.impl_info_str())) return first;
+    Forward::primitive_desc other = make();
+    while (other.next_impl())
+      if (starts_with(other.impl_info_str(), "jit") &&
+          std::strstr(other.impl_info_str(), "avx512_core"))
+        return other;
+    return first;
   };
-  Forward::primitive_desc pd = make();
-  const std::string first = pd.impl_info_str();
-  if (s.input_channels / s.group > kFewChannels ||
-      !(starts_with(first.c_str(), "brgconv:avx512_core") ||
-        starts_with(first.c_str(), "brg_conv_fwd:avx512_core") ||
-        starts_with(first.c_str(), "brdgmm_dw:avx512_core")) ||
-      first.find("amx") != std::string::npos)
-    return pd;
-  Forward::primitive_desc other = make();
-  while (other.next_impl())
-    if (starts_with(other.impl_info_str(), "jit") &&
-        std::strstr(other.impl_info_str(), "avx512_core"))
-      return other;
-  return pd;
+  return describe_forward(p, weight, p.result_type, s.has_bias, engine, choose);
 }
 
 // The common part of the three kinds of convolution: which argument is which

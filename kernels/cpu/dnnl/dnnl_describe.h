@@ -8,18 +8,33 @@
 
 namespace mpc::kernels::cpu {
 
-// Throws dnnl::error if oneDNN has no implementation.
+// choose(make) returns one of the descriptions that make() returns, which may
+// be advanced to other implementations: oneDNN 2 keeps a pointer to the
+// operation for that, so they must not be advanced later. Throws dnnl::error if
+// oneDNN has no implementation.
+template <typename Primitive, typename Choose, typename... Arguments>
+typename Primitive::primitive_desc describe_chosen(
+    const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
+    Choose choose, const Arguments&... arguments) {
+#if DNNL_VERSION_MAJOR >= 3
+  return choose([&] {
+    return typename Primitive::primitive_desc(engine, arguments..., attributes);
+  });
+#else
+  const typename Primitive::desc operation(arguments...);
+  return choose([&] {
+    return typename Primitive::primitive_desc(operation, attributes, engine);
+  });
+#endif
+}
+
+// The first implementation.
 template <typename Primitive, typename... Arguments>
 typename Primitive::primitive_desc describe(
     const dnnl::engine& engine, const dnnl::primitive_attr& attributes,
     const Arguments&... arguments) {
-#if DNNL_VERSION_MAJOR >= 3
-  return typename Primitive::primitive_desc(engine, arguments..., attributes);
-#else
-  // oneDNN keeps a pointer to the description while it searches.
-  const typename Primitive::desc operation(arguments...);
-  return typename Primitive::primitive_desc(operation, attributes, engine);
-#endif
+  return describe_chosen<Primitive>(
+      engine, attributes, [](auto make) { return make(); }, arguments...);
 }
 
 // The same for a gradient; `hint` describes a forward primitive of the same
