@@ -271,19 +271,17 @@ private:
       return ModelError::None;
     std::string text = step->text("16 bit", target.machine);
     if (step->isFaster()) {
-      result.notes.push_back("precision: auto is 16 bit: a step takes an "
-                             "estimated " +
-                             text);
+      result.notes.push_back("precision: auto is 16 bit: " + text);
       return ModelError::None;
     }
     result.notes.push_back("precision: auto is fp32, because 16 bit is not "
-                           "faster: a step takes an estimated " +
+                           "faster: " +
                            text);
     options.precision = "fp32";
     return ModelError::None;
   }
 
-  /// Reports if the chosen precision saves memory, but no time.
+  /// Reports if the chosen precision saves memory, but no time that matters.
   void compareWithFp32() {
     if (!precisionOf(options.precision).isMixed() ||
         options.precision == "auto")
@@ -292,11 +290,10 @@ private:
       const DeviceReport &built = device.built;
       std::optional<StepEstimate> step =
           estimateStep(built.kernels, built.machine, options.accumulate);
-      if (!step || step->isFaster())
+      if (!step || step->isFaster() || step->isShort())
         continue;
       result.notes.push_back(
-          "precision: " + options.precision +
-          " saves memory, but no time: a step takes an estimated " +
+          "precision: " + options.precision + " saves memory, but no time: " +
           step->text(options.precision, built.machine) +
           "; option 'precision'=auto chooses the faster one");
       return;

@@ -11,12 +11,19 @@ using namespace mpc;
 /// A smaller relative difference of two estimates says nothing.
 static constexpr double kTie = 0.02;
 
+/// Nanoseconds below which a difference matters to nobody.
+static constexpr double kShort = 1e6;
+
+bool StepEstimate::isShort() const { return narrow < kShort; }
+
 bool StepEstimate::isFaster() const { return narrow < (1 - kTie) * wide; }
 
 std::string StepEstimate::text(llvm::StringRef narrowName,
                                const Machine &machine) const {
-  return report::inTime(narrow) + " in " + narrowName.str() + " and " +
-         report::inTime(wide) + " in fp32 on " + machine.name;
+  return std::string(isTraining ? "a step" : "a prediction") +
+         " takes an estimated " + report::inTime(narrow) + " in " +
+         narrowName.str() + " and " + report::inTime(wide) + " in fp32 on " +
+         machine.name;
 }
 
 std::optional<StepEstimate> mpc::estimateStep(llvm::StringRef kernelReport,
@@ -33,7 +40,11 @@ std::optional<StepEstimate> mpc::estimateStep(llvm::StringRef kernelReport,
       report::estimateStep(device, machine, batches, report::Formats::Wide);
   if (!narrow || !wide)
     return std::nullopt;
-  return StepEstimate{*narrow, *wide};
+  bool isTraining =
+      llvm::any_of(device.entries, [](const report::Device::Entry &entry) {
+        return entry.name == "step" || entry.name == "apply";
+      });
+  return StepEstimate{*narrow, *wide, isTraining};
 }
 
 bool mpc::requiresNarrow(const CompileOptions &options) {

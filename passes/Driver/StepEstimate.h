@@ -16,11 +16,15 @@ namespace mpc {
 /// model only predicts), as planned and with the same program in f32.
 struct StepEstimate {
   double narrow = 0, wide = 0; ///< Nanoseconds.
+  bool isTraining = true;      ///< False: of a prediction.
 
   /// Returns true if narrow formats save more time than estimates are good for.
   bool isFaster() const;
 
-  /// "1.2 ms in bf16 and 1.1 ms in fp32 on an H100".
+  /// Returns true if the time in narrow formats matters to nobody.
+  bool isShort() const;
+
+  /// "a step takes an estimated 1.2 ms in bf16 and 1.1 ms in fp32 on an H100".
   std::string text(llvm::StringRef narrowName, const Machine &machine) const;
 };
 
