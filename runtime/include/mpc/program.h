@@ -82,7 +82,9 @@ typedef struct mpc_state_info_s {
 
 // Loads a package and validates it completely: format, checksums, every offset,
 // count and kernel. Executes none of its code. The caller owns `*out_program`
-// and must destroy it after its sessions.
+// and must destroy it after its sessions. The file stays open, because large
+// initial values are read from it for each session: replace packages by
+// renaming, do not write to them.
 //
 // Returns MPC_IO if the file cannot be read, MPC_DAMAGED if it is not a
 // complete package, MPC_INCOMPATIBLE if this runtime or CPU cannot run it, or

@@ -82,7 +82,8 @@ typedef struct mpc_step_info_s {
 //
 // Returns MPC_INVALID_ARGUMENT, MPC_OUT_OF_MEMORY, MPC_UNAVAILABLE (no such
 // device, or no code for it), MPC_INCOMPATIBLE (a kernel cannot run on this
-// machine) or MPC_IO (a file cannot be written to `code_folder`).
+// machine), MPC_IO (a file cannot be written to `code_folder`, or the package
+// cannot be read) or MPC_DAMAGED (the package has changed since it was loaded).
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_create(
     const mpc_program_t* program, const mpc_session_options_t* options,
     mpc_session_t** out_session);
