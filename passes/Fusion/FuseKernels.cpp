@@ -68,6 +68,8 @@ public:
           continue;
         places[position].needs.push_back(def->second);
         places[def->second].feeds.push_back(position);
+        places[position].depth =
+            std::max(places[position].depth, places[def->second].depth + 1);
       }
     }
     SmallVector<linalg::GenericOp> ops(func.getOps<linalg::GenericOp>());
@@ -225,6 +227,10 @@ private:
     std::optional<Group> merged = makeGroup(ops, &reason);
     if (!merged || !isWorthwhile(*groups[from], *groups[home], *merged, reason))
       return false;
+    if (delaysTotal(*groups[from], *groups[home])) {
+      reason = "others use the sum long before its operands exist";
+      return false;
+    }
     if (hasPathOutside(merged->positions)) {
       reason = "an op outside runs between them";
       return false;
@@ -279,6 +285,28 @@ private:
       return false;
     }
     return true;
+  }
+
+  /// True if `from` is a sum over all elements that ops outside of `home` can
+  /// use before the other operands of `home` exist: for example the number of
+  /// labels, which the gradient of a loss needs but the loss itself does not
+  /// determine. One launch saved would keep both in separate kernels.
+  bool delaysTotal(const Group &from, const Group &home) const {
+    if (from.shape.items != 1 || !from.domain.hasColumnReduction())
+      return false;
+    auto depthOf = [&](unsigned position) { return places[position].depth; };
+    auto deepest = [&](const Group &group) {
+      return depthOf(*llvm::max_element(group.positions, [&](auto a, auto b) {
+        return depthOf(a) < depthOf(b);
+      }));
+    };
+    const unsigned known = deepest(from), needed = deepest(home);
+    return llvm::any_of(from.positions, [&](unsigned position) {
+      return llvm::any_of(places[position].feeds, [&](unsigned user) {
+        return depthOf(user) > known && depthOf(user) < needed &&
+               !llvm::is_contained(home.positions, user);
+      });
+    });
   }
 
   bool isLong(const Group &group) const {
@@ -388,7 +416,8 @@ private:
     /// views, and the reverse.
     SmallVector<unsigned, 4> needs, feeds;
     unsigned group = kNoGroup;
-    unsigned end = 0; ///< For ops outside kernels; see endOf.
+    unsigned end = 0;   ///< For ops outside kernels; see endOf.
+    unsigned depth = 0; ///< Ops on the longest path to this one.
     /// The last searches for a path that began with the op and that visited it.
     unsigned insideIn = 0, seenIn = 0;
   };

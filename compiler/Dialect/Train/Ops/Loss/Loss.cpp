@@ -303,6 +303,8 @@ public:
 
   Indexed row(Value value) const { return {value, labels.dims}; }
 
+  /// The largest score of each row, and the sum of exp(score - largest).
+  std::pair<Value, Value> emitSoftmaxSums();
   /// `from` (one number per row, or null for 0) minus the expected score of
   /// each row: the score of the label, or with smoothing the weighted mean of
   /// it and the mean of all scores.
@@ -362,6 +364,14 @@ static Value emitLabelWeights(Emitter &emit, const Indexed &labels,
                     Value own = s.select(here, v[1], s.constant(0, v[1]));
                     return zeroIfIgnored(s, own, v[0], ignored);
                   });
+}
+
+std::pair<Value, Value> ClassLoss::emitSoftmaxSums() {
+  Value max = emit.rowMax(kClassDim, scores);
+  Value sum = emit.sum(
+      kClassDim, {scores, row(max)},
+      [](Scalars s, ValueRange v) { return s.expDifference(v[0], v[1]); });
+  return {max, sum};
 }
 
 Value ClassLoss::emitExpectedLoss(Value from) {
@@ -482,10 +492,7 @@ LogicalResult
 SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder,
                                      SmallVectorImpl<Value> &results) {
   ClassLoss loss(builder, *this);
-  Value max = loss.emit.rowMax(kClassDim, loss.scores);
-  Value sum = loss.emit.sum(
-      kClassDim, {loss.scores, loss.row(max)},
-      [](Scalars s, ValueRange v) { return s.expDifference(v[0], v[1]); });
+  auto [max, sum] = loss.emitSoftmaxSums();
   Value rows = loss.emit.combine(
       {sum, loss.emitExpectedLoss(max)},
       [](Scalars s, ValueRange v) { return s.add(s.log(v[0]), v[1]); });
@@ -494,26 +501,23 @@ SoftmaxCrossEntropyOp::lowerToLinalg(OpBuilder &builder,
 }
 
 /// factor * (softmax - target probability), with the factor divided by the
-/// softmax's sum once per row.
+/// softmax's sum once per row. Maximum and sum are those of the loss, so that
+/// common subexpressions are eliminated.
 LogicalResult
 SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {
   ClassLoss loss(builder, *this);
-  Value max = loss.emit.rowMax(kClassDim, loss.scores);
-  Value exps =
-      loss.emit.map({loss.scores, loss.row(max)}, [](Scalars s, ValueRange v) {
-        return s.expDifference(v[0], v[1]);
-      });
-  Value sum = loss.emit.sum(kClassDim, {{exps, loss.emit.all()}},
-                            [](Scalars, ValueRange v) { return v[0]; });
+  auto [max, sum] = loss.emitSoftmaxSums();
   Value factor = loss.emitRowFactors(getGrad());
   Value slope = loss.emit.combine(
       {factor, sum}, [](Scalars s, ValueRange v) { return s.div(v[0], v[1]); });
   results.push_back(loss.emit.map(
       getType(),
-      {{exps, loss.emit.all()}, loss.row(slope), loss.row(factor), loss.labels},
+      {loss.scores, loss.row(max), loss.row(slope), loss.row(factor),
+       loss.labels},
       [&](Scalars s, ValueRange v) {
-        return s.sub(s.mul(v[0], v[1]), loss.expected(s, v[3], v[2]));
+        return s.sub(s.mul(s.expDifference(v[0], v[1]), v[2]),
+                     loss.expected(s, v[4], v[3]));
       }));
   return success();
 }
