@@ -13,6 +13,9 @@ struct LaunchShape {
   unsigned threads; ///< Threads per block; 0 if there are no blocks.
   unsigned lanes;   ///< Elements that one thread handles at once.
   bool isFlat;      ///< True if there are no sums and no rows.
+
+  /// Threads of all blocks; 0 if there are no blocks.
+  int64_t allThreads() const { return items * threads; }
 };
 
 /// Limits that decide which ops become one kernel.
@@ -21,6 +24,10 @@ struct FusionLimits {
                            ///< must not have fewer items than `minItems`, if
                            ///< there could be more.
   int64_t minItems;        ///< The smallest number of items that is not few.
+  int64_t manyThreads; ///< A kernel of `minThreadedWork` or more must not have
+                       ///< less than a quarter of the threads that there could
+                       ///< be, unless it has so many.
+  int64_t minThreadedWork;
   int64_t longSum;    ///< A sum over at least so many elements at once is a
                       ///< separate kernel: its users gain more from fusion with
                       ///< the kernels of their other operands.

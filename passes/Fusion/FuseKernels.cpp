@@ -278,6 +278,13 @@ private:
       reason = "the work could not be shared among threads any more";
       return false;
     }
+    const int64_t threads =
+        std::max(lhs.shape.allThreads(), rhs.shape.allThreads());
+    if (merged.shape.allThreads() < std::min(limits.manyThreads, threads / 4) &&
+        merged.work() >= limits.minThreadedWork) {
+      reason = "the work would have far fewer threads";
+      return false;
+    }
     bool wasFlat = lhs.shape.isFlat || rhs.shape.isFlat;
     if (wasFlat && merged.shape.lanes < limits.flatLanes &&
         merged.work() > limits.minParallelWork) {

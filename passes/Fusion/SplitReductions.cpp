@@ -464,27 +464,47 @@ static linalg::GenericOp splitLongRows(linalg::GenericOp op,
 /// their operand.
 static constexpr int64_t kLeastRows = 8;
 
+/// The number of even blocks into which the reduced dimensions of a sum down the
+/// rows can be cut: of the first one, and on a GPU, if each of its indices is a
+/// block, of the second one.
+struct RowBlocks {
+  int64_t first, second = 1;
+
+  RowBlocks(linalg::GenericOp op, const FusionLimits &limits) {
+    SmallVector<unsigned> dims = reducedDims(op);
+    SmallVector<int64_t> loops = op.getStaticLoopRanges();
+    first = largestDivisor(loops[dims[0]], limits.rowBlocks);
+    if (!limits.splitRows || dims.size() == 1 || first < loops[dims[0]])
+      return;
+    const int64_t most =
+        std::min(limits.rowBlocks, ReducedRun(op).size / kLeastRows);
+    second = largestDivisor(loops[dims[1]], most / first);
+  }
+  int64_t count() const { return first * second; }
+};
+
 /// Splits a large sum down the rows into sums over row blocks. On a GPU the
-/// rows are cut unevenly if no divisor of their number gives enough blocks.
-/// Rows of several dimensions are cut only if the first dimension gives no even
-/// blocks, because producers of the operands can be fused with even blocks.
+/// rows are cut unevenly if there are too few even blocks. Even blocks are
+/// better, because producers of the operands can be fused with them.
 static void splitDownRows(linalg::GenericOp op, const FusionLimits &limits) {
   SmallVector<unsigned> dims = reducedDims(op);
   const int64_t size = op.getStaticLoopRanges()[dims[0]];
-  const int64_t blocks = largestDivisor(size, limits.rowBlocks);
+  const RowBlocks blocks(op, limits);
   const int64_t rows = ReducedRun(op).size;
   const int64_t enough = dims.size() == 1 ? limits.minItems : 4;
-  if (limits.splitRows && blocks < enough && rows > limits.rowBlocks &&
+  if (limits.splitRows && blocks.count() < enough && rows > limits.rowBlocks &&
       canSplitIntoPaddedBlocks(op))
     return splitIntoPaddedBlocks(
         op,
         std::min(limits.rowBlocks, llvm::divideCeilSigned(rows, kLeastRows)));
-  if (blocks < 4 || (blocks == size && dims.size() == 1))
+  if (blocks.count() < 4 || (blocks.first == size && dims.size() == 1))
     return;
-  if (blocks < size)
-    op = blockDimension(op, dims[0], blocks);
+  if (blocks.first < size)
+    op = blockDimension(op, dims[0], blocks.first);
+  if (blocks.second > 1)
+    op = blockDimension(op, dims[1], blocks.second);
   SmallVector<unsigned> inner = reducedDims(op);
-  inner.erase(inner.begin());
+  inner.erase(inner.begin(), inner.begin() + (blocks.second > 1 ? 2 : 1));
   splitInTwo(op, inner);
 }
 
