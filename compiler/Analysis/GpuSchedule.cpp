@@ -1,9 +1,9 @@
 //===- GpuSchedule.cpp - GPU schedule of a kernel -------------------------===//
 
 #include "compiler/Analysis/GpuSchedule.h"
+#include "compiler/Analysis/RowPhases.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -30,6 +30,9 @@ static constexpr int64_t kMaxVectors = 4;
 /// leave too few threads to hide memory latency.
 static constexpr int64_t kRegisters = 65536, kMaxRegisters = 128;
 
+/// The shared memory of a block on the GPUs that have most of it.
+static constexpr int64_t kMaxSharedBytes = 227 << 10;
+
 static int64_t bytesOf(Type element) {
   return llvm::divideCeil(element.getIntOrFloatBitWidth(), 8);
 }
@@ -52,7 +55,7 @@ public:
             !input.root.getDefiningOp<arith::ConstantOp>())
           accesses.push_back(&input);
       for (const KernelAccess &output : node.outputs)
-        if (isStored(output.root))
+        if (isUsedOutside(domain, output.root))
           accesses.push_back(&output);
     }
   }
@@ -71,18 +74,6 @@ public:
   }
 
 private:
-  /// True if `value` is used outside of the kernel.
-  bool isStored(Value value) const {
-    return llvm::any_of(value.getUsers(), [&](Operation *user) {
-      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
-        return isStored(user->getResult(0));
-      return llvm::none_of(domain.nodes, [&](const KernelNode &node) {
-        linalg::GenericOp op = node.op;
-        return op.getOperation() == user;
-      });
-    });
-  }
-
   int64_t columnStride(const KernelAccess &access) const {
     return domain.columnBegin < domain.sizes.size() ? access.strides.back() : 0;
   }
@@ -192,7 +183,21 @@ private:
     shareRow(schedule, std::min(least, kMaxThreads), heldPerColumn());
     takeGroups(schedule, rows, kThreads / 2);
     schedule.blocks = llvm::divideCeil(rows, schedule.groups);
+    if (schedule.vectors == 0)
+      cacheRow(schedule);
     return inGrid(schedule);
+  }
+
+  /// Caches as much of a long row as fits in shared memory.
+  void cacheRow(GpuSchedule &schedule) const {
+    for (const KernelAccess *input : findRereadInputs(domain))
+      schedule.cachedBytes += schedule.lanes * bytesOf(input->elementType);
+    if (schedule.cachedBytes == 0)
+      return;
+    const int64_t all = llvm::divideCeil(vectors, schedule.groupThreads);
+    const int64_t fit =
+        kMaxSharedBytes / (schedule.groupThreads * schedule.cachedBytes);
+    schedule.cachedVectors = std::min(all, fit);
   }
 
   /// The number of values of one column that stay in registers between phases.

@@ -34,11 +34,20 @@ struct GpuSchedule {
   /// Vectors of one row that a thread keeps in registers between phases. 0 if
   /// they are too many; every phase then reads them again.
   unsigned vectors = 1;
+  /// Rows, if `vectors` is 0: the vectors of a row that a thread keeps in
+  /// dynamic shared memory between phases, as far as the device has enough of
+  /// it; of each vector `cachedBytes` bytes of those inputs that several phases
+  /// read.
+  unsigned cachedVectors = 0, cachedBytes = 0;
   int64_t strips = 1;    ///< Columns: strips of one outer position.
   unsigned tileDim = 0;  ///< Tiles: the operand's contiguous dimension.
   unsigned tileSide = 0; ///< Tiles: columns, and indices of that dimension.
 
   unsigned threads() const { return groups * groupThreads; }
+  /// The dynamic shared memory of a block in bytes, at most.
+  int64_t sharedBytes() const {
+    return int64_t(cachedVectors) * groupThreads * cachedBytes;
+  }
 };
 
 /// The schedule of a kernel; nothing if its column sums do not fit in

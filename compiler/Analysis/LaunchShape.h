@@ -8,11 +8,12 @@ namespace mpc {
 
 /// How a kernel would run on a device.
 struct LaunchShape {
-  int64_t items;    ///< Independent pieces of work; blocks of a grid.
-  int64_t grain;    ///< Host: items that are worth a thread.
-  unsigned threads; ///< Threads per block; 0 if there are no blocks.
-  unsigned lanes;   ///< Elements that one thread handles at once.
-  bool isFlat;      ///< True if there are no sums and no rows.
+  int64_t items;           ///< Independent pieces of work; blocks of a grid.
+  int64_t grain;           ///< Host: items that are worth a thread.
+  unsigned threads;        ///< Threads per block; 0 if there are no blocks.
+  unsigned lanes;          ///< Elements that one thread handles at once.
+  bool isFlat;             ///< True if there are no sums and no rows.
+  int64_t sharedBytes = 0; ///< Dynamic shared memory of a block, at most.
 
   /// Threads of all blocks; 0 if there are no blocks.
   int64_t allThreads() const { return items * threads; }

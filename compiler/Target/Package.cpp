@@ -315,7 +315,8 @@ private:
     if (auto launch = dyn_cast<exec::LaunchOp>(op))
       return fbs::CreateInstructionDirect(
           *fb, name.c_str(), indexOfFunction(launch.getKernel()), 0, &operands,
-          nullptr, launch.getItems(), launch.getGrain(), launch.getThreads());
+          nullptr, launch.getItems(), launch.getGrain(), launch.getThreads(),
+          launch.getShared());
     auto call = cast<exec::CallOp>(op);
     std::vector<int64_t> parameters(call.getParameters());
     return fbs::CreateInstructionDirect(*fb, name.c_str(), -1,

@@ -1,5 +1,6 @@
 //===- EmitValues.cpp - Values of a kernel, computed on demand ------------===//
 
+#include "compiler/Analysis/RowPhases.h"
 #include "passes/Codegen/Emitter.h"
 #include "passes/Codegen/VectorBody.h"
 
@@ -207,22 +208,10 @@ void Emitter::findProducers() {
       producers[output.root] = {unsigned(i), unsigned(k)};
 }
 
-/// A phase of a row ends with each sum over its columns.
 void Emitter::findPhases() {
-  unsigned count = domain.nodes.size();
-  phaseOf.assign(count, 0);
-  for (unsigned i = 0; i < count; ++i)
-    for (const KernelAccess &input : domain.nodes[i].inputs) {
-      int from = producerOf(input.root);
-      if (from < 0)
-        continue;
-      bool afterSum = domain.nodes[from].reduction == KernelReduction::Columns;
-      phaseOf[i] = std::max(phaseOf[i], phaseOf[from] + afterSum);
-    }
-  phases = 1;
-  for (unsigned i = 0; i < count; ++i)
-    if (domain.nodes[i].level == KernelLevel::Full)
-      phases = std::max(phases, phaseOf[i] + 1);
+  RowPhases found = findRowPhases(domain);
+  phases = found.count;
+  phaseOf = std::move(found.of);
 }
 
 void Emitter::makeRowScalars(unsigned last, const Position &at) {

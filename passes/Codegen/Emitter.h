@@ -106,7 +106,7 @@ protected:
   mlir::Value rowPointer(const KernelAccess &access, const Position &at);
   mlir::Value gather(const KernelAccess &access, const Position &at,
                      mlir::Value pointer);
-  mlir::Value load(const KernelAccess &access, const Position &at);
+  virtual mlir::Value load(const KernelAccess &access, const Position &at);
   /// Prefetches the element of `access` that is `prefetchedRows` rows behind
   /// the one at `pointer`, if rows are far from each other.
   void prefetchRow(const KernelAccess &access, const Position &at,

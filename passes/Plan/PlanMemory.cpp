@@ -164,7 +164,8 @@ private:
                               "has no launch");
     auto launch = exec::LaunchOp::create(
         builder, call.getLoc(), call.getCallee(), shape->items, shape->grain,
-        shape->threads, builder.getArrayAttr(operandsOf(call)), valuesOf(call));
+        shape->threads, shape->sharedBytes,
+        builder.getArrayAttr(operandsOf(call)), valuesOf(call));
     name(launch);
     return success();
   }

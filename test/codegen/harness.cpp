@@ -128,6 +128,7 @@ void Compiled::build(llvm::StringRef device,
     LaunchShape shape = *backend.launchShape(*analyzeKernel(ops));
     kernel.items = shape.items;
     kernel.threads = shape.threads;
+    kernel.sharedBytes = shape.sharedBytes;
     kernel.code = dlsym(parts->library, kernel.name.c_str());
     EXPECT_NE(kernel.code, nullptr);
     kernels.push_back(kernel);
@@ -301,15 +302,17 @@ void mpc::test::launchOnce(const Kernel &kernel, std::vector<void *> operands) {
   for (void *&operand : operands)
     parameters.push_back(&operand);
   EXPECT_EQ(device_sim::run({{static_cast<uint32_t>(kernel.items), 1, 1},
-                             {kernel.threads, 1, 1}},
+                             {kernel.threads, 1, 1},
+                             size_t(kernel.sharedBytes)},
                             [&] { code(parameters.data()); }),
             "");
 }
 
-/// Runs the grid of a kernel in all orders of the simulator.
+/// Runs the grid of a kernel in all orders of the simulator, with `share` of
+/// the dynamic shared memory that it can use.
 static std::vector<Memory> launch(const Kernel &kernel,
                                   const std::vector<Elements> &inputs,
-                                  MaybeShared shared = {}) {
+                                  MaybeShared shared = {}, double share = 1) {
   auto code = reinterpret_cast<void (*)(void *const *)>(kernel.code);
   std::vector<Memory> memories = makeOperands(kernel, inputs);
   std::vector<void *> operands = addressesOf(memories);
@@ -324,7 +327,9 @@ static std::vector<Memory> launch(const Kernel &kernel,
       buffers.emplace_back("result " + std::to_string(i - inputs.size()),
                            operands[i], memories[i].content().size());
   }
-  device_sim::Launch grid{{uint32_t(kernel.items)}, {kernel.threads}};
+  device_sim::Launch grid{{uint32_t(kernel.items)},
+                          {kernel.threads},
+                          size_t(share * double(kernel.sharedBytes))};
   EXPECT_EQ(device_sim::run_in_all_orders(buffers,
                                           [&] {
                                             return device_sim::run(grid, [&] {
@@ -369,6 +374,10 @@ std::vector<Elements> mpc::test::call(const Kernel &kernel,
                   contents)
           << kernel.name << ": results depend on the pieces";
   }
+  if (kernel.sharedBytes > 0)
+    EXPECT_TRUE(contentsOf(kernel, launch(kernel, inputs, {}, 0.6), {}) ==
+                contents)
+        << kernel.name << ": results depend on the shared memory";
   checkInPlace(kernel, inputs, contents);
   std::vector<Elements> results;
   for (size_t i = inputs.size(); i < whole.size(); ++i)

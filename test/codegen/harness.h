@@ -40,6 +40,7 @@ struct Kernel {
   int64_t items;
   mlir::func::FuncOp source; ///< In linalg.
   unsigned threads;          ///< Threads per block on a GPU; 0 on a CPU.
+  int64_t sharedBytes;       ///< Dynamic shared memory of a block, at most.
   void *code;
 };
 

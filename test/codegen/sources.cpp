@@ -217,7 +217,7 @@ const Source kSources[] = {
         return %0, %1 : tensor<f32>, tensor<{N}x{M}x{T}>
       })",
      kTwoTypes,
-     {{9, 10}, {5, 4096}}},
+     {{9, 10}, {5, 4096}, {2, 33001}, {1, 40000}}},
     // Rows shared by several warps of a GPU, and rows too long to keep in
     // registers.
     {"LongRows",

@@ -170,6 +170,10 @@ void* mpc_sim_dynamic_shared(const char* file, int32_t line) {
   return sim::block_for(__func__).dynamic_shared({file, line});
 }
 
+uint32_t mpc_sim_dynamic_shared_bytes(void) {
+  return static_cast<uint32_t>(sim::block_for(__func__).dynamic_shared_bytes());
+}
+
 void* mpc_sim_static_shared(const void* key, const char* name, uint64_t bytes,
                             uint64_t alignment, const char* file,
                             int32_t line) {

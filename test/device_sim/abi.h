@@ -81,6 +81,8 @@ uint16_t mpc_sim_round_to_fp8(uint32_t format, float high, float low);
 
 // The dynamic shared memory of the block, aligned to 16 bytes.
 void* mpc_sim_dynamic_shared(const char* file, int32_t line);
+// Its size in bytes; 0 if the launch gives none.
+uint32_t mpc_sim_dynamic_shared_bytes(void);
 // An array in static shared memory. `key` is an address that identifies the
 // array in all threads; `name` is for messages.
 void* mpc_sim_static_shared(const void* key, const char* name, uint64_t bytes,

@@ -99,6 +99,7 @@ class Block {
   // Returns the lane's own call, completed.
   const WarpCall& warp_op(const WarpCall& call, Site site);
   void* dynamic_shared(Site site);
+  size_t dynamic_shared_bytes() const { return launch_.shared_bytes; }
   void* static_shared(const void* key, const char* name, size_t bytes,
                       size_t alignment, Site site);
   // Ending the launch takes two calls, because stop() abandons the stack, on

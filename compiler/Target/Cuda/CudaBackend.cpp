@@ -130,9 +130,12 @@ public:
     std::optional<GpuSchedule> schedule = scheduleGpuKernel(domain);
     if (!schedule)
       return std::nullopt;
-    return LaunchShape{schedule->blocks, /*grain=*/1, schedule->threads(),
+    return LaunchShape{schedule->blocks,
+                       /*grain=*/1,
+                       schedule->threads(),
                        schedule->lanes,
-                       schedule->walk == GpuSchedule::Walk::Flat};
+                       schedule->walk == GpuSchedule::Walk::Flat,
+                       schedule->sharedBytes()};
   }
 
   /// The simulator has no matrix units.

@@ -28,6 +28,10 @@ private:
     return lanes == schedule.lanes ? std::min(16u, lanes * bytes) : bytes;
   }
 
+  /// Loads a vector of a long row from memory in the first phase that reads it,
+  /// and later from shared memory if it is there.
+  mlir::Value load(const KernelAccess &access, const Position &at) override;
+
   // Walks --------------------------------------------------------------------
   void emitFlat();
   void emitTiles();
@@ -79,6 +83,8 @@ private:
   void eachVector(const Position &at, llvm::ArrayRef<CombinerInfo> combiners,
                   llvm::SmallVectorImpl<mlir::Value> &carried, Visit visit);
   void enterRowVector(unsigned rowVector);
+  void findCache();
+  mlir::Value cachedPlace(unsigned input, mlir::Type type);
   void storeIf(mlir::Value condition, const Stores &stores, const Position &at);
   void storeOfGroup(llvm::ArrayRef<unsigned> nodes, const Position &at);
 
@@ -112,6 +118,7 @@ private:
   void reduceWithinGroup(llvm::MutableArrayRef<RowSum> sums);
   mlir::Value reduceAcrossGroups(const CombinerInfo &info, mlir::Value value);
   mlir::Value sharedMemory(llvm::StringRef what, int64_t bytes);
+  mlir::Value dynamicSharedMemory();
   mlir::Value elementAt(mlir::Value pointer, mlir::Type element,
                         mlir::Value index);
 
@@ -124,7 +131,18 @@ private:
   llvm::SmallVector<RowVector> rowVectors; ///< Held in registers.
   llvm::SmallVector<std::pair<llvm::DenseMap<NodeResult, mlir::Value>,
                               std::map<AccessKey, mlir::Value>>>
-      held;            ///< Values `made` and `loaded` at each vector.
+      held; ///< Values `made` and `loaded` at each vector.
+  /// A long row that is partly in dynamic shared memory.
+  struct RowCache {
+    llvm::SmallVector<const KernelAccess *> inputs;
+    mlir::Value memory;  ///< Its address.
+    mlir::Value vectors; ///< Vectors of a thread that fit, i32.
+    mlir::Value number;  ///< The number of the thread's vector, i32.
+    unsigned phase = 0;  ///< The phase that is being emitted.
+    llvm::SmallVector<std::optional<unsigned>>
+        filledIn; ///< The phase that loads each input from memory.
+  };
+  std::optional<RowCache> cache;
   bool joined = false; ///< A sum over groups was emitted before.
   /// Sums down the rows by node, one for each vector.
   std::map<unsigned, llvm::SmallVector<mlir::Value>> rowSums;

@@ -38,6 +38,10 @@ Value mpc::createFp8Pair(OpBuilder &builder, Location loc, Type format,
       /*relu=*/false, format);
 }
 
+Value mpc::createDynamicSharedBytes(OpBuilder &builder, Location loc) {
+  return NVVM::DynamicSmemSize::create(builder, loc, builder.getI32Type());
+}
+
 unsigned mpc::sharedMemorySpace() {
   return unsigned(NVVM::NVVMMemorySpace::Shared);
 }

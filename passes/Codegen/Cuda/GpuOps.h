@@ -35,6 +35,13 @@ mlir::Value createFp8Pair(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value second);
 
 /// The address space of memory that a block shares.
+/// The symbol of the dynamic shared memory of a module's kernels.
+inline constexpr llvm::StringLiteral kDynamicShared = "mpc_dynamic_shared";
+
+/// The size of the block's dynamic shared memory in bytes, i32.
+mlir::Value createDynamicSharedBytes(mlir::OpBuilder &builder,
+                                     mlir::Location loc);
+
 unsigned sharedMemorySpace();
 
 /// Marks a function as a kernel entry, launched in blocks of `threads` threads.

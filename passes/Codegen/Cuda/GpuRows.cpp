@@ -1,6 +1,8 @@
 //===- GpuRows.cpp - Rows of a kernel on a GPU ----------------------------===//
 
+#include "compiler/Analysis/RowPhases.h"
 #include "passes/Codegen/Cuda/GpuEmitter.h"
+#include "passes/Codegen/Cuda/GpuOps.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -40,6 +42,66 @@ void GpuEmitter::makeRowVectors(Value strip) {
     rowVectors.push_back(rowVectorAt(vector, mayEnd));
   }
   held.resize(rowVectors.size());
+}
+
+/// Finds how much of a long row fits in the launch's shared memory.
+void GpuEmitter::findCache() {
+  if (schedule.cachedVectors == 0)
+    return;
+  cache.emplace();
+  cache->inputs = findRereadInputs(domain);
+  cache->filledIn.resize(cache->inputs.size());
+  cache->memory = dynamicSharedMemory();
+  cache->vectors = arith::DivUIOp::create(
+      builder, loc, createDynamicSharedBytes(builder, loc),
+      i32(int64_t(schedule.groupThreads) * schedule.cachedBytes));
+}
+
+/// The place of the current vector of an input in the row's cache. Only this
+/// thread accesses it.
+Value GpuEmitter::cachedPlace(unsigned input, Type type) {
+  int64_t before = 0;
+  for (const KernelAccess *other : ArrayRef(cache->inputs).take_front(input))
+    before += storageBytes(storageType(other->elementType));
+  const int64_t bytes = int64_t(schedule.groupThreads) * schedule.lanes;
+  Value begin =
+      add(scaled(toIndex(cache->number),
+                 int64_t(schedule.groupThreads) * schedule.cachedBytes),
+          i64(before * bytes));
+  Value part = elementAt(cache->memory, builder.getI8Type(), begin);
+  return elementAt(part, type, toIndex(threadOfGroup));
+}
+
+Value GpuEmitter::load(const KernelAccess &access, const Position &at) {
+  if (!cache || !cache->number || at.lanes != schedule.lanes)
+    return Emitter::load(access, at);
+  const auto *found =
+      llvm::find_if(cache->inputs, [&](const KernelAccess *input) {
+        return input->sameElement(access);
+      });
+  if (found == cache->inputs.end())
+    return Emitter::load(access, at);
+  const unsigned input = found - cache->inputs.begin();
+  Type element = storageType(access.elementType);
+  Type type = VectorType::get({int64_t(at.lanes)}, element);
+  const unsigned alignment = alignmentOf(at.lanes, storageBytes(element));
+  Value isCached = isLess(cache->number, cache->vectors);
+  accesses.load(operandOf.at(access.root), access);
+  Value place =
+      LLVM::GEPOp::create(builder, loc, cache->memory.getType(), element,
+                          rowPointer(access, at), ValueRange{at.column});
+  std::optional<unsigned> &filledIn = cache->filledIn[input];
+  if (filledIn && *filledIn < cache->phase)
+    place = choose(isCached, cachedPlace(input, type), place);
+  Value value = LLVM::LoadOp::create(builder, loc, type, place, alignment);
+  if (!filledIn || *filledIn == cache->phase) {
+    filledIn = cache->phase;
+    onlyIf(isCached, [&] {
+      LLVM::StoreOp::create(builder, loc, value, cachedPlace(input, type),
+                            alignment);
+    });
+  }
+  return fromStorage(access.elementType, value);
 }
 
 /// Switches to the values computed and loaded at a vector.
@@ -131,7 +193,11 @@ void GpuEmitter::eachVector(const Position &at,
                 arith::AddIOp::create(builder, loc, first, threadOfGroup),
                 count % schedule.groupThreads != 0);
             here.column = rowVector.column;
+            if (cache)
+              cache->number = number;
             visit(here, 0, rowVector, next);
+            if (cache)
+              cache->number = Value();
             newPosition();
             return next;
           });
@@ -231,6 +297,8 @@ void GpuEmitter::emitRow(const Position &at) {
   }
   loadRowScalars(at);
   for (unsigned phase = 0; phase < phases; ++phase) {
+    if (cache)
+      cache->phase = phase;
     makeRowScalars(phase, at);
     emitPhase(phase, at);
   }
@@ -269,6 +337,7 @@ void GpuEmitter::emitRows() {
     row = choose(rowExists, row, i32(0));
   }
   makeRowVectors(Value());
+  findCache();
   Position at;
   at.row = delinearize(toIndex(row), 0, domain.columnBegin);
   emitRow(at);

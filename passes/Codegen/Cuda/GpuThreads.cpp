@@ -188,6 +188,23 @@ Value GpuEmitter::sharedMemory(StringRef what, int64_t bytes) {
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), address);
 }
 
+/// The dynamic shared memory of the block, aligned to 16 bytes.
+Value GpuEmitter::dynamicSharedMemory() {
+  auto module = func->getParentOfType<ModuleOp>();
+  auto global = module.lookupSymbol<LLVM::GlobalOp>(kDynamicShared);
+  if (!global) {
+    OpBuilder::InsertionGuard guard(builder);
+    builder.setInsertionPoint(func);
+    global = LLVM::GlobalOp::create(
+        builder, loc, LLVM::LLVMArrayType::get(builder.getI8Type(), 0),
+        /*isConstant=*/false, LLVM::Linkage::External, kDynamicShared,
+        Attribute(), /*alignment=*/16, sharedMemorySpace());
+  }
+  Value address = LLVM::AddressOfOp::create(builder, loc, global);
+  return LLVM::AddrSpaceCastOp::create(
+      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), address);
+}
+
 Value GpuEmitter::elementAt(Value pointer, Type element, Value index) {
   return LLVM::GEPOp::create(builder, loc, pointer.getType(), element, pointer,
                              ValueRange{index});

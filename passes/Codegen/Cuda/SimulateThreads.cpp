@@ -2,6 +2,7 @@
 
 #include "passes/Codegen/Cuda/SimulateThreads.h"
 #include "compiler/Attributes/Attributes.h"
+#include "passes/Codegen/Cuda/GpuOps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -42,6 +43,9 @@ public:
           .Case([&](NVVM::Barrier0Op) {
             call("mpc_sim_block_barrier", Type(), site());
             op->erase();
+          })
+          .Case([&](NVVM::DynamicSmemSize) {
+            replace(op, call("mpc_sim_dynamic_shared_bytes", i32, {}));
           })
           .Case([&](NVVM::ShflOp shuffle) { simulate(shuffle); })
           .Case([&](NVVM::ConvertF32x2ToF8x2Op pair) {
@@ -102,6 +106,13 @@ private:
   void simulate(LLVM::AddrSpaceCastOp cast) {
     auto address = cast.getArg().getDefiningOp<LLVM::AddressOfOp>();
     auto global = module.lookupSymbol<LLVM::GlobalOp>(address.getGlobalName());
+    if (global.getName() == kDynamicShared) {
+      replace(cast, call("mpc_sim_dynamic_shared", pointer, site()));
+      address.erase();
+      if (global.symbolKnownUseEmpty(module))
+        global.erase();
+      return;
+    }
     auto type = ::llvm::cast<LLVM::LLVMArrayType>(global.getType());
     global.setAddrSpace(0);
     // Only the address of the global is used.

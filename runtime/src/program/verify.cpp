@@ -699,8 +699,10 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
   if (!has_blocks()) return nullptr;
   constexpr uint32_t kMaxThreads = 1024;
   constexpr uint64_t kMaxBlocks = INT32_MAX;
+  constexpr uint32_t kMaxSharedBytes = 1 << 20;
   if (instruction.threads() == 0 || instruction.threads() > kMaxThreads ||
-      instruction.items() == 0 || instruction.items() > kMaxBlocks)
+      instruction.items() == 0 || instruction.items() > kMaxBlocks ||
+      instruction.shared_bytes() > kMaxSharedBytes)
     return damaged(where, "its grid is invalid");
   return nullptr;
 }

@@ -95,6 +95,8 @@ static Json describe(const mpc::program::Instruction &instruction,
     json["items"] = instruction.items();
   if (instruction.threads() > 0)
     json["threads"] = instruction.threads();
+  if (instruction.shared_bytes() > 0)
+    json["shared_bytes"] = instruction.shared_bytes();
   return json;
 }
 

@@ -85,17 +85,20 @@ def Exec_LaunchOp : Exec_Op<"launch"> {
   let description = [{
     There are `items` independent pieces of work; `grain` is the number of items
     that are worth a thread. On a GPU an item is a block of `threads` threads;
-    elsewhere `threads` is 0.
+    elsewhere `threads` is 0. A block can use up to `shared` bytes of dynamic
+    shared memory, and also works with less.
 
     (C1) `items` and `grain` are positive.
     (C2) `threads` is at most 1024.
+    (C3) `shared` is at most 227 KiB.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
                    ConfinedAttr<I64Attr, [IntPositive]>:$items, // launch_c1
                    ConfinedAttr<I64Attr, [IntPositive]>:$grain, // launch_c1
                    DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1024>]>, "0">:$threads, // launch_c2
+                   DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<232448>]>, "0">:$shared, // launch_c3
                    Exec_Buffers:$operands, OptionalAttr<Exec_Values>:$values);
-  let assemblyFormat = "$kernel `items` $items `grain` $grain (`threads` $threads^)? $operands attr-dict";
+  let assemblyFormat = "$kernel `items` $items `grain` $grain (`threads` $threads^)? (`shared` $shared^)? $operands attr-dict";
 }
 
 def Exec_CallOp : Exec_Op<"call"> {

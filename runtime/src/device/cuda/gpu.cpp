@@ -72,6 +72,9 @@ mpc_status_t Gpu::describe_device() {
   MPC_RETURN_IF_ERROR(
       MPC_CUDA(*this, MPC_UNAVAILABLE, cuDeviceGetAttribute, &minor,
                CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, device_));
+  MPC_RETURN_IF_ERROR(
+      MPC_CUDA(*this, MPC_UNAVAILABLE, cuDeviceGetAttribute, &max_shared_bytes_,
+               CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, device_));
   compute_capability_ = 10 * major + minor;
   architecture_ = driver_->architecture
                       ? driver_->architecture

@@ -30,6 +30,8 @@ class Gpu {
   int index() const { return index_; }
   // 80 for CUDA's compute capability 8.0.
   int compute_capability() const { return compute_capability_; }
+  // The shared memory that a block can have.
+  int max_shared_bytes() const { return max_shared_bytes_; }
   // The architecture that code must be compiled for: "sm_80".
   const std::string& architecture() const { return architecture_; }
   // "NVIDIA H200".
@@ -52,6 +54,7 @@ class Gpu {
   cuda::CUcontext context_ = nullptr;
   int index_ = 0;
   int compute_capability_ = 0;
+  int max_shared_bytes_ = 0;
   std::string architecture_;
   std::string model_;
   std::string name_;
