@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "kernels/cuda/kernels/attention_params.h"
+#include "kernels/cuda/kernels/copy_params.h"
 #include "kernels/cuda/kernels/embedding_params.h"
 #include "kernels/cuda/kernels/pool_params.h"
 #include "kernels/float_types.h"
@@ -10,6 +11,7 @@
 
 using mpc::kernels::AttentionParams;
 using mpc::kernels::Bf16;
+using mpc::kernels::CopyParams;
 using mpc::kernels::EmbeddingParams;
 using mpc::kernels::EmbeddingSortParams;
 using mpc::kernels::EmbeddingSumParams;
@@ -40,6 +42,7 @@ MPC_ATTENTION_KERNELS(f32, float)
 MPC_ATTENTION_KERNELS(bf16, Bf16)
 MPC_ATTENTION_KERNELS(f16, F16)
 #undef MPC_ATTENTION_KERNELS
+extern "C" void mpc_copy_pieces(CopyParams);
 extern "C" void mpc_channels_first(const float*, float*, int64_t, int64_t,
                                    int64_t);
 extern "C" void mpc_channels_last(const uint16_t*, uint16_t*, int64_t, int64_t,
@@ -134,6 +137,7 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD(mpc_observe_##suffix) \
   MPC_ADD(mpc_rounding_##suffix)
 #define MPC_ADD_ALL()               \
+  MPC_ADD(mpc_copy_pieces)          \
   MPC_ADD_EMBEDDING(i32)            \
   MPC_ADD_EMBEDDING(i64)            \
   MPC_ADD(mpc_embedding_count)      \

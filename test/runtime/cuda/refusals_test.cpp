@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "test/cuda/test_images.h"
 #include "test/runtime/cuda/kernels.h"
 #include "test/runtime/cuda/try_on.h"
 
@@ -88,6 +89,8 @@ struct CodeChoice {
 };
 
 TEST(CudaFaults, ChoosesTheCode) {
+  TestImages images;
+  images.set(false);
   PackageOptions package = cuda_package();
   package.precision = "fp16";
   package.ptx = {"sm_75", "sm_90a", "sm_80"};
@@ -123,6 +126,8 @@ TEST(CudaFaults, ChoosesTheCode) {
 // The driver rejects machine code of a newer ptxas, but accepts the PTX in the
 // same package.
 TEST(CudaFaults, TakesPtxWhereMachineCodeIsRefused) {
+  TestImages images;
+  images.set(false);
   PackageOptions package = cuda_package();
   package.precision = "fp16";
   package.ptx = {"sm_75", "sm_80", "sm_90"};

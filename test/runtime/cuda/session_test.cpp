@@ -6,6 +6,9 @@
 
 #include <cstring>
 
+#include "test/cuda/device_kernels.h"
+#include "test/cuda/test_images.h"
+
 namespace mpc::test {
 namespace {
 
@@ -33,6 +36,29 @@ TEST_F(Cuda, StepsAsTheCpu) {
       expect_same(synchronize(cuda), before);
       EXPECT_EQ(all_states(program, cpu), all_states(program, cuda));
     }
+}
+
+// By one kernel each; without it, by the driver.
+TEST_F(Cuda, CopiesSmallInputsAndValuesByAKernel) {
+  add_device_kernels(&fake);
+  for (bool present : {true, false}) {
+    TestImages images;
+    images.set(present);
+    ProgramPtr program = load(make_package(cuda_package()));
+    SessionPtr cpu = create(program);
+    SessionPtr cuda = create_on(program);
+    for (int i = 0; i < 10; ++i) {
+      (void)step(cpu, value_of_step(i));
+      Batch batch(value_of_step(i));
+      fake.reset_calls();
+      (void)step_with(cuda.get(), &batch);
+      std::memset(batch.x, 0xff, sizeof(batch.x));
+      EXPECT_EQ(fake.calls("cuMemcpyHtoDAsync_v2"), present ? 0u : 2u);
+      EXPECT_EQ(fake.calls("cuMemcpyDtoHAsync_v2"), present ? 0u : 3u);
+    }
+    expect_same(synchronize(cuda), synchronize(cpu));
+    EXPECT_EQ(all_states(program, cpu), all_states(program, cuda));
+  }
 }
 
 TEST_F(Cuda, WaitsForNothingInAStep) {

@@ -13,7 +13,9 @@ using namespace mpc::cuda;
 
 CudaCalls::~CudaCalls() {
   ContextScope scope(gpu_);
-  kernels_.clear();  // Libraries need the context to release them.
+  // Libraries and modules need the context to release them.
+  kernels_.clear();
+  copies_.reset();
 }
 
 mpc_status_t CudaCalls::prepare(const std::vector<const schema::Segment*>& code,
@@ -29,6 +31,7 @@ mpc_status_t CudaCalls::prepare(const std::vector<const schema::Segment*>& code,
   context.deterministic = deterministic;
   context.autotune_caches = kernels::AutotuneCaches::of_process();
   context.idle = idle;
+  copies_.emplace(context);
   find_libraries(&context);
   for (const schema::Entry* entry : *variant_.entries())
     MPC_RETURN_IF_ERROR(prepare_entry(*entry, context));
@@ -109,7 +112,9 @@ mpc_status_t CudaCalls::prepare_call(const schema::Instruction& instruction,
     call->function = functions_[static_cast<size_t>(instruction.function())];
     call->blocks = static_cast<uint32_t>(instruction.items());
     call->threads = instruction.threads();
-    return nullptr;
+    return instruction.shared_bytes() == 0
+               ? nullptr
+               : provide_shared(instruction.shared_bytes(), call);
   }
   const kernels::KernelDesc desc = describe_call(instruction);
   std::vector<int64_t> key = key_of(desc);
@@ -135,6 +140,19 @@ mpc_status_t CudaCalls::prepare_call(const schema::Instruction& instruction,
   return nullptr;
 }
 
+// Gives a block as much of `wanted` as the device has.
+mpc_status_t CudaCalls::provide_shared(uint32_t wanted, CudaCall* call) const {
+  int fixed = 0;
+  MPC_RETURN_IF_ERROR(MPC_CUDA(gpu_, MPC_UNAVAILABLE, cuFuncGetAttribute,
+                               &fixed, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES,
+                               call->function));
+  const int left = std::max(gpu_.max_shared_bytes() - fixed, 0);
+  call->shared_bytes = std::min(wanted, static_cast<uint32_t>(left));
+  return MPC_CUDA(gpu_, MPC_UNAVAILABLE, cuFuncSetAttribute, call->function,
+                  CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                  static_cast<int>(call->shared_bytes));
+}
+
 mpc_status_t CudaCalls::enqueue(uint32_t entry, size_t index,
                                 CUstream stream) const {
   const CudaCall& call = entries_[entry].calls[index];
@@ -143,8 +161,8 @@ mpc_status_t CudaCalls::enqueue(uint32_t entry, size_t index,
     error = call.kernel->enqueue(call.operands, workspace_.get(), stream);
   } else {
     CUresult result = gpu_.driver().cuLaunchKernel(
-        call.function, call.blocks, 1, 1, call.threads, 1, 1, 0, stream,
-        call.parameters, nullptr);
+        call.function, call.blocks, 1, 1, call.threads, 1, 1, call.shared_bytes,
+        stream, call.parameters, nullptr);
     if (result != CUDA_SUCCESS)
       error = describe_error(gpu_.driver(), "cuLaunchKernel", result);
   }

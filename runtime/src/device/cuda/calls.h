@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "kernels/cuda/kernel.h"
+#include "kernels/cuda/kernels/copies.h"
 #include "runtime/src/device/cuda/resources.h"
 #include "runtime/src/device/device.h"
 #include "runtime/src/program/program.h"
@@ -35,6 +37,7 @@ struct CudaCall {
   void** parameters = nullptr;  // For `function`: pointers to the operands.
   uint32_t blocks = 1;
   uint32_t threads = 1;
+  uint32_t shared_bytes = 0;
 };
 
 // The calls of all entry points, and the module and workspace that they need.
@@ -63,6 +66,11 @@ class CudaCalls {
 
   // A remark about what does not work as intended, for people; or "".
   const std::string& note() const { return note_; }
+
+  // Null if this build has no kernel for copies on this device.
+  const kernels::CudaCopies* copies() const {
+    return copies_ && copies_->available() ? &*copies_ : nullptr;
+  }
 
   size_t count(uint32_t entry) const { return entries_[entry].calls.size(); }
 
@@ -95,6 +103,7 @@ class CudaCalls {
                             const schema::Entry& entry,
                             const kernels::CudaContext& context,
                             CudaCall* call);
+  mpc_status_t provide_shared(uint32_t wanted, CudaCall* call) const;
 
   const Gpu& gpu_;
   const mpc_program_t& program_;
@@ -108,6 +117,7 @@ class CudaCalls {
     size_t index;  // In `used_`.
   };
   std::map<std::vector<int64_t>, Prepared> kernels_;
+  std::optional<kernels::CudaCopies> copies_;
   std::vector<Executable::Kernel> used_;
   size_t workspace_size_ = 0;
   DeviceMemory workspace_;  // Shared by all calls, which run one at a time.

@@ -32,6 +32,17 @@ uint64_t host_bytes(const Submission& submission) {
   return bytes;
 }
 
+// Up to this many bytes, one kernel copies all inputs; more are faster with the
+// copy engine.
+constexpr uint64_t kCopiedByKernel = uint64_t{256} << 10;
+
+uint64_t input_bytes(const Submission& submission) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < submission.num_inputs; ++i)
+    bytes += bytes_of(*submission.inputs[i].buffer);
+  return bytes;
+}
+
 // The maximum number of bytes that one copy of values may span: copying the
 // bytes between values saves copies.
 constexpr uint64_t kWindow = 4096;
@@ -195,6 +206,8 @@ mpc_status_t CudaExecutable::queue_inputs(const Submission& submission,
                                           const Slot& slot) {
   if (host_bytes(submission) >= kLargeInputs)
     return queue_large_inputs(submission, slot);
+  if (calls_.copies() && input_bytes(submission) <= kCopiedByKernel)
+    return queue_small_inputs(submission, slot);
   uint8_t* pinned = static_cast<uint8_t*>(slot.inputs.get());
   for (size_t i = 0; i < submission.num_inputs; ++i) {
     const Input& input = submission.inputs[i];
@@ -212,6 +225,38 @@ mpc_status_t CudaExecutable::queue_inputs(const Submission& submission,
     pinned += padded(size);
   }
   return nullptr;
+}
+
+// Copies all inputs by one kernel, which reads those of the host in pinned
+// memory.
+mpc_status_t CudaExecutable::queue_small_inputs(const Submission& submission,
+                                                const Slot& slot) {
+  uint8_t* pinned = static_cast<uint8_t*>(slot.inputs.get());
+  kernels::CopyParams pieces = {};
+  const auto launch = [&]() -> mpc_status_t {
+    if (pieces.count == 0) return nullptr;
+    const std::string error = calls_.copies()->enqueue(pieces, stream_);
+    pieces.count = 0;
+    if (error.empty()) return nullptr;
+    return mpc_status_make(MPC_DEVICE_LOST, "copying inputs: %s",
+                           error.c_str());
+  };
+  for (size_t i = 0; i < submission.num_inputs; ++i) {
+    const Input& input = submission.inputs[i];
+    const uint64_t size = bytes_of(*input.buffer);
+    if (size == 0) continue;
+    const void* from = input.data;
+    if (input.memory_kind == MemoryKind::kHost) {
+      std::memcpy(pinned, input.data, size);
+      from = pinned;
+      pinned += padded(size);
+    }
+    pieces.pieces[pieces.count++] = {
+        reinterpret_cast<uint64_t>(from),
+        addresses_.at(input.buffer->space(), input.buffer->offset()), size};
+    if (pieces.count == kernels::kMaxCopyPieces) MPC_RETURN_IF_ERROR(launch());
+  }
+  return launch();
 }
 
 // Copies all inputs that are on the host at once, on the side stream. The
@@ -283,9 +328,16 @@ mpc_status_t CudaExecutable::queue_window(const Submission& submission,
     slot.places[i] = window + (values[i].offset - begin);
     slot.sizes[i] = values[i].size;
   }
-  return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoHAsync_v2, window,
-                  addresses_.at(values[first].space, begin), end - begin,
-                  stream_);
+  const CUdeviceptr from = addresses_.at(values[first].space, begin);
+  if (!calls_.copies())
+    return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoHAsync_v2, window, from,
+                    end - begin, stream_);
+  kernels::CopyParams piece = {};
+  piece.count = 1;
+  piece.pieces[0] = {from, reinterpret_cast<uint64_t>(window), end - begin};
+  const std::string error = calls_.copies()->enqueue(piece, stream_);
+  if (error.empty()) return nullptr;
+  return mpc_status_make(MPC_DEVICE_LOST, "copying values: %s", error.c_str());
 }
 
 mpc_status_t CudaExecutable::queue_entry(uint32_t entry) {

@@ -71,6 +71,8 @@ class CudaExecutable : public Executable {
   mpc_status_t queue_measured(const Submission& submission, Slot& slot);
   mpc_status_t queue_calls_measured(uint32_t entry, CudaMarks& marks);
   mpc_status_t queue_inputs(const Submission& submission, const Slot& slot);
+  mpc_status_t queue_small_inputs(const Submission& submission,
+                                  const Slot& slot);
   mpc_status_t queue_values(const Submission& submission, size_t entries_done,
                             Slot& slot);
   mpc_status_t queue_window(const Submission& submission, size_t first,
