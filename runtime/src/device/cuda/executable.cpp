@@ -47,6 +47,8 @@ uint64_t input_bytes(const Submission& submission) {
 // bytes between values saves copies.
 constexpr uint64_t kWindow = 4096;
 
+static_assert(kMaxValues <= kernels::kMaxCopyPieces);
+
 // The number of entry points that have run when a value of the submission is
 // read.
 size_t due(const Submission& submission, size_t value) {
@@ -233,14 +235,6 @@ mpc_status_t CudaExecutable::queue_small_inputs(const Submission& submission,
                                                 const Slot& slot) {
   uint8_t* pinned = static_cast<uint8_t*>(slot.inputs.get());
   kernels::CopyParams pieces = {};
-  const auto launch = [&]() -> mpc_status_t {
-    if (pieces.count == 0) return nullptr;
-    const std::string error = calls_.copies()->enqueue(pieces, stream_);
-    pieces.count = 0;
-    if (error.empty()) return nullptr;
-    return mpc_status_make(MPC_DEVICE_LOST, "copying inputs: %s",
-                           error.c_str());
-  };
   for (size_t i = 0; i < submission.num_inputs; ++i) {
     const Input& input = submission.inputs[i];
     const uint64_t size = bytes_of(*input.buffer);
@@ -254,9 +248,11 @@ mpc_status_t CudaExecutable::queue_small_inputs(const Submission& submission,
     pieces.pieces[pieces.count++] = {
         reinterpret_cast<uint64_t>(from),
         addresses_.at(input.buffer->space(), input.buffer->offset()), size};
-    if (pieces.count == kernels::kMaxCopyPieces) MPC_RETURN_IF_ERROR(launch());
+    if (pieces.count < static_cast<int32_t>(kernels::kMaxCopyPieces)) continue;
+    MPC_RETURN_IF_ERROR(queue_pieces(pieces, "inputs"));
+    pieces.count = 0;
   }
-  return launch();
+  return pieces.count == 0 ? nullptr : queue_pieces(pieces, "inputs");
 }
 
 // Copies all inputs that are on the host at once, on the side stream. The
@@ -297,16 +293,34 @@ mpc_status_t CudaExecutable::queue_large_inputs(const Submission& submission,
 // Queues the values that are due after `entries_done` entry points.
 mpc_status_t CudaExecutable::queue_values(const Submission& submission,
                                           size_t entries_done, Slot& slot) {
+  kernels::CopyParams windows = {};
   for (size_t i = 0; i < submission.num_values; ++i)
     if (!slot.places[i] && due(submission, i) == entries_done)
-      MPC_RETURN_IF_ERROR(queue_window(submission, i, slot));
+      windows.pieces[windows.count++] = take_window(submission, i, slot);
+  if (windows.count == 0) return nullptr;
+  if (calls_.copies()) return queue_pieces(windows, "values");
+  for (int32_t i = 0; i < windows.count; ++i) {
+    const kernels::CopyPiece& piece = windows.pieces[i];
+    MPC_RETURN_IF_ERROR(MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoHAsync_v2,
+                                 reinterpret_cast<void*>(piece.to), piece.from,
+                                 piece.bytes, stream_));
+  }
   return nullptr;
 }
 
-// Queues value `first` together with nearby values that are due at the same
-// time.
-mpc_status_t CudaExecutable::queue_window(const Submission& submission,
-                                          size_t first, Slot& slot) {
+// Copies pieces by one kernel; `what` names them in errors.
+mpc_status_t CudaExecutable::queue_pieces(const kernels::CopyParams& pieces,
+                                          const char* what) {
+  const std::string error = calls_.copies()->enqueue(pieces, stream_);
+  if (error.empty()) return nullptr;
+  return mpc_status_make(MPC_DEVICE_LOST, "copying %s: %s", what,
+                         error.c_str());
+}
+
+// Finds the window of value `first` and of nearby values that are due at the
+// same time.
+kernels::CopyPiece CudaExecutable::take_window(const Submission& submission,
+                                               size_t first, Slot& slot) {
   const Value* values = submission.values;
   bool together[kMaxValues] = {};
   uint64_t begin = values[first].offset, end = begin;
@@ -328,16 +342,8 @@ mpc_status_t CudaExecutable::queue_window(const Submission& submission,
     slot.places[i] = window + (values[i].offset - begin);
     slot.sizes[i] = values[i].size;
   }
-  const CUdeviceptr from = addresses_.at(values[first].space, begin);
-  if (!calls_.copies())
-    return MPC_CUDA(gpu_, MPC_DEVICE_LOST, cuMemcpyDtoHAsync_v2, window, from,
-                    end - begin, stream_);
-  kernels::CopyParams piece = {};
-  piece.count = 1;
-  piece.pieces[0] = {from, reinterpret_cast<uint64_t>(window), end - begin};
-  const std::string error = calls_.copies()->enqueue(piece, stream_);
-  if (error.empty()) return nullptr;
-  return mpc_status_make(MPC_DEVICE_LOST, "copying values: %s", error.c_str());
+  return {addresses_.at(values[first].space, begin),
+          reinterpret_cast<uint64_t>(window), end - begin};
 }
 
 mpc_status_t CudaExecutable::queue_entry(uint32_t entry) {

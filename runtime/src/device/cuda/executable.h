@@ -75,8 +75,10 @@ class CudaExecutable : public Executable {
                                   const Slot& slot);
   mpc_status_t queue_values(const Submission& submission, size_t entries_done,
                             Slot& slot);
-  mpc_status_t queue_window(const Submission& submission, size_t first,
-                            Slot& slot);
+  mpc_status_t queue_pieces(const kernels::CopyParams& pieces,
+                            const char* what);
+  kernels::CopyPiece take_window(const Submission& submission, size_t first,
+                                 Slot& slot);
   mpc_status_t queue_entry(uint32_t entry);
   mpc_status_t trace_calls(uint32_t entry, Observer& observer);
   mpc_status_t queue_large_inputs(const Submission& submission,
