@@ -85,6 +85,7 @@ private:
   void enterRowVector(unsigned rowVector);
   void findCache();
   mlir::Value cachedPlace(unsigned input, mlir::Type type);
+  void prefetchRowAhead(const KernelAccess &access, mlir::Value place);
   void storeIf(mlir::Value condition, const Stores &stores, const Position &at);
   void storeOfGroup(llvm::ArrayRef<unsigned> nodes, const Position &at);
 
@@ -135,10 +136,11 @@ private:
   /// A long row that is partly in dynamic shared memory.
   struct RowCache {
     llvm::SmallVector<const KernelAccess *> inputs;
-    mlir::Value memory;  ///< Its address.
-    mlir::Value vectors; ///< Vectors of a thread that fit, i32.
-    mlir::Value number;  ///< The number of the thread's vector, i32.
-    unsigned phase = 0;  ///< The phase that is being emitted.
+    mlir::Value memory;      ///< Its address.
+    mlir::Value vectors;     ///< Vectors of a thread that fit, i32.
+    mlir::Value number;      ///< The number of the thread's vector, i32.
+    unsigned phase = 0;      ///< The phase that is being emitted.
+    mlir::Value hasRowAhead; ///< Whether there is a row kRowsAhead rows later.
     llvm::SmallVector<std::optional<unsigned>>
         filledIn; ///< The phase that loads each input from memory.
   };

@@ -2,6 +2,7 @@
 
 #include "passes/Codegen/Cuda/GpuOps.h"
 
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
@@ -40,6 +41,17 @@ Value mpc::createFp8Pair(OpBuilder &builder, Location loc, Type format,
 
 Value mpc::createDynamicSharedBytes(OpBuilder &builder, Location loc) {
   return NVVM::DynamicSmemSize::create(builder, loc, builder.getI32Type());
+}
+
+// LLVM 22 selects its prefetches only for PTX 8.0 and newer.
+void mpc::createPrefetch(OpBuilder &builder, Location loc, Value address) {
+  Value number =
+      LLVM::PtrToIntOp::create(builder, loc, builder.getI64Type(), address);
+  LLVM::InlineAsmOp::create(
+      builder, loc, TypeRange(), ValueRange{number},
+      /*asm_string=*/"prefetch.L2 [$0];", /*constraints=*/"l",
+      /*has_side_effects=*/true, /*is_align_stack=*/false,
+      LLVM::TailCallKind::None, LLVM::AsmDialectAttr(), ArrayAttr());
 }
 
 unsigned mpc::sharedMemorySpace() {

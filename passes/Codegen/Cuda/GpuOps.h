@@ -35,6 +35,10 @@ mlir::Value createFp8Pair(mlir::OpBuilder &builder, mlir::Location loc,
                           mlir::Value second);
 
 /// The address space of memory that a block shares.
+/// Starts to bring the memory at `address` into the L2 cache.
+void createPrefetch(mlir::OpBuilder &builder, mlir::Location loc,
+                    mlir::Value address);
+
 /// The symbol of the dynamic shared memory of a module's kernels.
 inline constexpr llvm::StringLiteral kDynamicShared = "mpc_dynamic_shared";
 

@@ -72,6 +72,27 @@ Value GpuEmitter::cachedPlace(unsigned input, Type type) {
   return elementAt(part, type, toIndex(threadOfGroup));
 }
 
+/// A block that caches its row has its multiprocessor to itself: while it
+/// computes, only prefetches use the memory. The next row of the multiprocessor
+/// is about as many rows later as there are multiprocessors.
+static constexpr int64_t kRowsAhead = 132;
+
+/// Prefetches from `place`, the address of a vector of a row, the same vector
+/// of the row `kRowsAhead` rows later.
+void GpuEmitter::prefetchRowAhead(const KernelAccess &access, Value place) {
+  ArrayRef<int64_t> strides =
+      ArrayRef<int64_t>(access.strides).take_front(domain.columnBegin);
+  for (unsigned d = 0; d + 1 < strides.size(); ++d)
+    if (strides[d] != strides[d + 1] * domain.sizes[d + 1])
+      return;
+  if (strides.empty())
+    return;
+  Value ahead = LLVM::GEPOp::create(
+      builder, loc, place.getType(), storageType(access.elementType), place,
+      ValueRange{i64(kRowsAhead * strides.back())});
+  createPrefetch(builder, loc, choose(cache->hasRowAhead, ahead, place));
+}
+
 Value GpuEmitter::load(const KernelAccess &access, const Position &at) {
   if (!cache || !cache->number || at.lanes != schedule.lanes)
     return Emitter::load(access, at);
@@ -91,6 +112,8 @@ Value GpuEmitter::load(const KernelAccess &access, const Position &at) {
       LLVM::GEPOp::create(builder, loc, cache->memory.getType(), element,
                           rowPointer(access, at), ValueRange{at.column});
   std::optional<unsigned> &filledIn = cache->filledIn[input];
+  if (filledIn && *filledIn + 1 == cache->phase)
+    prefetchRowAhead(access, place);
   if (filledIn && *filledIn < cache->phase)
     place = choose(isCached, cachedPlace(input, type), place);
   Value value = LLVM::LoadOp::create(builder, loc, type, place, alignment);
@@ -338,6 +361,9 @@ void GpuEmitter::emitRows() {
   }
   makeRowVectors(Value());
   findCache();
+  if (cache)
+    cache->hasRowAhead = isLess(
+        arith::AddIOp::create(builder, loc, row, i32(kRowsAhead)), i32(rows));
   Position at;
   at.row = delinearize(toIndex(row), 0, domain.columnBegin);
   emitRow(at);

@@ -47,6 +47,8 @@ public:
           .Case([&](NVVM::DynamicSmemSize) {
             replace(op, call("mpc_sim_dynamic_shared_bytes", i32, {}));
           })
+          // A prefetch.
+          .Case([&](LLVM::InlineAsmOp assembly) { assembly.erase(); })
           .Case([&](NVVM::ShflOp shuffle) { simulate(shuffle); })
           .Case([&](NVVM::ConvertF32x2ToF8x2Op pair) {
             bool isE5M2 = isa<Float8E5M2Type>(pair.getDstTy());

@@ -30,8 +30,8 @@ public:
   StepRunner(Session &session, const Program &program, const StepInputs &inputs)
       : session(session), program(program), inputs(inputs) {}
 
-  /// Runs `count` steps. The time of a step is that between the returns of its
-  /// call and of the previous one: a GPU has then finished the step before.
+  /// Runs `count` steps and waits for them. On an accelerator, where a call
+  /// only queues a step, each step takes the mean time of these.
   void run(uint64_t count, StepTimes &times);
 
 private:
