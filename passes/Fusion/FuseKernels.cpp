@@ -18,6 +18,8 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/DebugLog.h"
 
+#include <map>
+
 #define DEBUG_TYPE "mpc-fuse-kernels"
 
 namespace mpc {
@@ -49,6 +51,19 @@ struct Group {
 bool isFree(Operation *op) {
   return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::EmptyOp,
              linalg::FillOp, arith::ConstantOp>(op);
+}
+
+/// The number of operands of a kernel of `ops`, at most.
+size_t countOperands(ArrayRef<linalg::GenericOp> ops) {
+  llvm::SmallSetVector<Value, 16> operands;
+  for (linalg::GenericOp op : ops) {
+    for (Value input : op.getDpsInputs())
+      operands.insert(memoryRoot(input));
+    for (Value read : computedReads(op))
+      operands.insert(memoryRoot(read));
+    operands.insert(op.getResults().begin(), op.getResults().end());
+  }
+  return operands.size();
 }
 
 class Grouping {
@@ -246,15 +261,7 @@ private:
   /// True if a kernel of `ops` has few enough operands.
   bool canHoldOperands(ArrayRef<linalg::GenericOp> ops,
                        std::string &reason) const {
-    llvm::SmallSetVector<Value, 16> operands;
-    for (linalg::GenericOp op : ops) {
-      for (Value input : op.getDpsInputs())
-        operands.insert(memoryRoot(input));
-      for (Value read : computedReads(op))
-        operands.insert(memoryRoot(read));
-      operands.insert(op.getResults().begin(), op.getResults().end());
-    }
-    if (operands.size() <= limits.operands)
+    if (countOperands(ops) <= limits.operands)
       return true;
     reason = "the kernel has as many operands as it can hold";
     return false;
@@ -439,6 +446,144 @@ private:
   std::vector<Place> places;             ///< By position.
   DenseMap<Operation *, unsigned> order; ///< The position of each op.
   DenseMap<Value, SmallVector<linalg::GenericOp, 2>> readersOfRoot;
+};
+
+/// Computes cheap elementwise results again in the kernels that use them, where
+/// that saves memory traffic: a kernel that adds a bias need not store the sum
+/// for the backward pass if it is there to read the product instead.
+class Recomputation {
+public:
+  Recomputation(MutableArrayRef<Group> groups, const Backend &backend)
+      : groups(groups), backend(backend) {
+    for (auto [i, group] : llvm::enumerate(groups))
+      for (linalg::GenericOp op : group.ops)
+        groupOf[op] = i;
+  }
+
+  void run() {
+    for (unsigned i = 0; i < groups.size(); ++i) {
+      SmallVector<linalg::GenericOp> ops = groups[i].ops;
+      for (linalg::GenericOp op : ops)
+        if (isCheap(op) && readsFromMemory(op))
+          moveToUsers(op, i);
+    }
+  }
+
+private:
+  /// The maximum number of operations of a cheap body.
+  static constexpr unsigned kMostOperations = 6;
+  /// Other operands than the largest are at least this many times smaller.
+  static constexpr int64_t kSmaller = 16;
+
+  static int64_t bytesOf(Value value) {
+    auto type = cast<RankedTensorType>(value.getType());
+    return type.getNumElements() *
+           llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  }
+
+  /// The operand that determines the memory traffic of `op`.
+  static Value largestInput(linalg::GenericOp op) {
+    SmallVector<Value> inputs(op.getDpsInputs());
+    return *llvm::max_element(
+        inputs, [](Value a, Value b) { return bytesOf(a) < bytesOf(b); });
+  }
+
+  /// Whether `op` does a few operations on each element of one large tensor,
+  /// which is no larger than its result.
+  static bool isCheap(linalg::GenericOp op) {
+    if (op.getNumResults() != 1 || op.getNumDpsInputs() == 0 ||
+        op.getNumReductionLoops() > 0 || !computedReads(op).empty() ||
+        !op.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>())
+      return false;
+    unsigned operations = 0;
+    for (Operation &inner : op.getBody()->without_terminator()) {
+      if (!isa<arith::ArithDialect>(inner.getDialect()) ||
+          isa<arith::DivFOp, arith::RemFOp>(inner))
+        return false;
+      operations += !isa<arith::ConstantOp>(inner);
+    }
+    Value input = largestInput(op);
+    const int64_t bytes = bytesOf(op.getResult(0));
+    return operations > 0 && operations <= kMostOperations &&
+           bytesOf(input) <= bytes &&
+           llvm::all_of(op.getDpsInputs(), [&](Value other) {
+             return other == input || bytesOf(other) * kSmaller <= bytes;
+           });
+  }
+
+  /// Whether the inputs of `op` are in memory anyway: they are constants,
+  /// arguments, states, or results of library kernels.
+  static bool readsFromMemory(linalg::GenericOp op) {
+    return llvm::all_of(op.getDpsInputs(), [&](Value input) {
+      Operation *maker = memoryRoot(input).getDefiningOp();
+      return !maker || !isa<linalg::GenericOp>(maker);
+    });
+  }
+
+  /// The users of `value` outside of `group`, through views. Fails if one is
+  /// not in a kernel.
+  LogicalResult findUsers(Value value, unsigned group,
+                          SmallVectorImpl<OpOperand *> &uses) {
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      auto generic = dyn_cast<linalg::GenericOp>(user);
+      if (!generic || !groupOf.count(generic) || !generic.isDpsInput(&use))
+        return failure();
+      if (groupOf[generic] != group)
+        uses.push_back(&use);
+    }
+    return success();
+  }
+
+  /// Gives each other kernel that uses the result of `op` its own copy of `op`,
+  /// if all of them can have one.
+  void moveToUsers(linalg::GenericOp op, unsigned group) {
+    SmallVector<OpOperand *> uses;
+    if (failed(findUsers(op.getResult(0), group, uses)) || uses.empty())
+      return;
+    std::map<unsigned, SmallVector<OpOperand *>> usesOf;
+    for (OpOperand *use : uses)
+      usesOf[groupOf[cast<linalg::GenericOp>(use->getOwner())]].push_back(use);
+    std::vector<std::pair<unsigned, Group>> changed;
+    SmallVector<Operation *> copies;
+    for (auto &[user, theirs] : usesOf) {
+      Group &old = groups[user];
+      OpBuilder builder(old.ops.front());
+      auto copy = cast<linalg::GenericOp>(builder.clone(*op));
+      copies.push_back(copy);
+      for (OpOperand *use : theirs)
+        use->set(copy.getResult(0));
+      Group next;
+      next.ops.push_back(copy);
+      next.ops.append(old.ops);
+      std::optional<KernelDomain> domain = analyzeKernel(next.ops);
+      std::optional<LaunchShape> shape;
+      if (domain)
+        shape = backend.launchShape(*domain);
+      if (!shape || shape->lanes < old.shape.lanes ||
+          shape->items < old.shape.items ||
+          countOperands(next.ops) > backend.fusionLimits().operands)
+        break;
+      next.domain = std::move(*domain);
+      next.shape = *shape;
+      changed.emplace_back(user, std::move(next));
+    }
+    if (changed.size() < usesOf.size()) {
+      for (OpOperand *use : uses)
+        use->set(op.getResult(0));
+      for (Operation *copy : copies)
+        copy->erase();
+      return;
+    }
+    for (auto &[user, next] : changed) {
+      groupOf[next.ops.front()] = user;
+      groups[user] = std::move(next);
+    }
+  }
+
+  MutableArrayRef<Group> groups;
+  const Backend &backend;
+  DenseMap<linalg::GenericOp, unsigned> groupOf;
 };
 
 /// Outlines groups into functions, one for each distinct body.
@@ -665,7 +810,9 @@ struct FuseKernelsPass : mpc::impl::FuseKernelsPassBase<FuseKernelsPass> {
       cloneSharedInits(func);
       Grouping grouping(func, *device, report);
       grouping.run();
-      for (const Group &group : grouping.takeGroups())
+      std::vector<Group> groups = grouping.takeGroups();
+      Recomputation(groups, *device).run();
+      for (const Group &group : groups)
         outliner.outline(group);
       // The original ops of the groups are unused now.
       Block &body = func.getBody().front();

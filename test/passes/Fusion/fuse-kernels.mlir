@@ -223,3 +223,41 @@ func.func @name_taken(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = train.mul %x, %w : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
   return %0 : tensor<2xf32>
 }
+
+// -----
+
+// The kernel after the second product adds the bias again instead of reading the
+// sum, so the first one does not store it.
+// CHECK-LABEL: func.func @adds_a_bias_again
+// CHECK-SAME:    (%{{.*}}: tensor<64x64xf32>, %[[B:.*]]: tensor<64xf32>)
+// CHECK-NEXT:    %[[X:.*]] = train.matmul
+// CHECK-NEXT:    %[[R:.*]] = call @kernel_0(%[[X]], %[[B]])
+// CHECK-NEXT:    %[[Y:.*]] = train.matmul %[[R]]
+// CHECK-NEXT:    call @kernel_1(%[[X]], %[[B]], %[[Y]])
+func.func @adds_a_bias_again(%x: tensor<64x64xf32>, %b: tensor<64xf32>) -> tensor<64x64xf32> {
+  %0 = train.matmul %x, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = train.add %0, %b : (tensor<64x64xf32>, tensor<64xf32>) -> tensor<64x64xf32>
+  %2 = train.gelu %1 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = train.matmul %2, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %4 = train.mul %1, %3 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %4 : tensor<64x64xf32>
+}
+
+// -----
+
+// An expensive function is not computed again, and neither is a sum of two large
+// tensors, which would be read instead of one.
+// CHECK-LABEL: func.func @stores_what_is_dear
+// CHECK:         call @kernel_0({{.*}}) : ({{.*}}) -> (tensor<64x64xf32>, tensor<64x64xf32>)
+// CHECK:         call @kernel_1({{.*}}) : ({{.*}}) -> (tensor<64x64xf32>, tensor<64x64xf32>)
+func.func @stores_what_is_dear(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
+  %0 = train.matmul %x, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %1 = train.exp %0 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = train.relu %1 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %3 = train.matmul %2, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %4 = train.add %3, %1 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %5 = train.relu %4 : (tensor<64x64xf32>) -> tensor<64x64xf32>
+  %6 = train.matmul %5, %x : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %7 = train.mul %6, %4 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  return %7 : tensor<64x64xf32>
+}
