@@ -246,6 +246,10 @@ private:
       reason = "others use the sum long before its operands exist";
       return false;
     }
+    if (isTotal(*groups[from]) && readsLargerWalk(*groups[home])) {
+      reason = "the kernel that makes its other operands walks more elements";
+      return false;
+    }
     if (hasPathOutside(merged->positions)) {
       reason = "an op outside runs between them";
       return false;
@@ -306,7 +310,7 @@ private:
   /// labels, which the gradient of a loss needs but the loss itself does not
   /// determine. One launch saved would keep both in separate kernels.
   bool delaysTotal(const Group &from, const Group &home) const {
-    if (from.shape.items != 1 || !from.domain.hasColumnReduction())
+    if (!isTotal(from))
       return false;
     auto depthOf = [&](unsigned position) { return places[position].depth; };
     auto deepest = [&](const Group &group) {
@@ -319,6 +323,27 @@ private:
       return llvm::any_of(places[position].feeds, [&](unsigned user) {
         return depthOf(user) > known && depthOf(user) < needed &&
                !llvm::is_contained(home.positions, user);
+      });
+    });
+  }
+
+  static bool isTotal(const Group &group) {
+    return group.shape.items == 1 && group.domain.hasColumnReduction();
+  }
+
+  /// How many more elements a larger walk has.
+  static constexpr int64_t kLarger = 16;
+
+  /// True if `home` reads a number for each row of a much larger walk, which it
+  /// can join if no total is in the way.
+  bool readsLargerWalk(const Group &home) {
+    return llvm::any_of(home.positions, [&](unsigned position) {
+      return llvm::any_of(places[position].needs, [&](unsigned maker) {
+        Group *other = kernelAt(maker);
+        return other && other != &home && other->domain.hasColumnReduction() &&
+               other->domain.outer() * other->domain.rows() ==
+                   home.elements() &&
+               other->elements() >= kLarger * home.elements();
       });
     });
   }
