@@ -54,11 +54,12 @@ static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
   case LossKind::CrossEntropy:
     return train::SoftmaxCrossEntropyOp::create(
         builder, loc, loss.prediction, loss.target, loss.weight, reduction,
-        loss.ignoredLabel, /*label_smoothing=*/nullptr);
+        loss.ignoredLabel, /*label_smoothing=*/nullptr, /*classes=*/nullptr);
   case LossKind::NegativeLogLikelihood:
     return train::NllLossOp::create(builder, loc, loss.prediction, loss.target,
                                     loss.weight, reduction, loss.ignoredLabel,
-                                    /*label_smoothing=*/nullptr);
+                                    /*label_smoothing=*/nullptr,
+                                    /*classes=*/nullptr);
   case LossKind::MeanSquaredError:
     return byElements(train::ElementLoss::MeanSquaredError);
   case LossKind::MeanAbsoluteError:
@@ -287,8 +288,8 @@ static void buildEvaluate(func::FuncOp func, const LossChoice &choice) {
             : weights,
         "sample_weight");
     if (loss->isClassification()) {
-      Value hits = train::IsCorrectOp::create(builder, loc, loss->prediction,
-                                              loss->target);
+      Value hits = train::IsCorrectOp::create(
+          builder, loc, loss->prediction, loss->target, /*classes=*/nullptr);
       // An ignored label is never a hit, whatever the model predicts.
       add(train::MulOp::create(builder, loc, hits, weights), "sample_correct");
     }

@@ -63,6 +63,7 @@ def ErrorPropagationMethods : DeclareOpInterfaceMethods<ErrorPropagationOpInterf
 def Affine : DeclareOpInterfaceMethods<AffineOpInterface>;
 def Indexes : DeclareOpInterfaceMethods<IndexOpInterface>;
 def IndexesTable : DeclareOpInterfaceMethods<IndexOpInterface, ["getIndexedTable"]>;
+def ClassesMethods : DeclareOpInterfaceMethods<ClassesOpInterface>;
 def MoveMethods : DeclareOpInterfaceMethods<MoveOpInterface>;
 def LossReductionMethods : DeclareOpInterfaceMethods<LossReductionOpInterface>;
 def SplitMethods : DeclareOpInterfaceMethods<SplitOpInterface>;

@@ -121,6 +121,23 @@ def LossOpInterface : OpInterface<"LossOpInterface"> {
   ];
 }
 
+def ClassesOpInterface : OpInterface<"ClassesOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that reads scores of classes, [N, C, d..], and can skip columns behind
+    the classes. A result in the shape of the scores is 0 in these columns.
+  }];
+  let methods = [
+    InterfaceMethod<"The number of the operand that holds the scores.",
+      "unsigned", "getScoresOperand">,
+    InterfaceMethod<
+      "Returns true if no other operand has an element for each class.",
+      "bool", "canPadClasses">,
+    InterfaceMethod<"Makes the first `count` columns the classes.", "void",
+      "padClasses", (ins "int64_t":$count)>,
+  ];
+}
+
 def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{

@@ -109,8 +109,7 @@ Value Emitter::reduce(Combiner combiner, ArrayRef<int64_t> axes,
 }
 
 Value Emitter::rowMax(int64_t axis, const Indexed &operand) {
-  return reduce(Combiner::MaxNumber, axis, operand,
-                [](Scalars, ValueRange v) { return v[0]; });
+  return rowMax(axis, operand, [](Scalars, ValueRange v) { return v[0]; });
 }
 
 Value Emitter::map(Type result, ArrayRef<Indexed> operands, Body body) {

@@ -95,6 +95,10 @@ public:
   /// The largest element of each row along `axis`, for the subtraction in
   /// softmax. Skips NaN: the exponentials of the row propagate it.
   mlir::Value rowMax(int64_t axis, const Indexed &operand);
+  /// The same of the numbers that `body` computes from the elements.
+  mlir::Value rowMax(int64_t axis, const Indexed &operand, Body body) {
+    return reduce(Combiner::MaxNumber, axis, operand, body);
+  }
 
   /// One element for each point of the iteration space.
   mlir::Value map(mlir::Type result, llvm::ArrayRef<Indexed> operands,

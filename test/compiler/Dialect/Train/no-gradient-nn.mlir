@@ -11,6 +11,18 @@ func.func @train(%x: tensor<4x6xf32>, %l: tensor<4xi64>) -> tensor<f32> attribut
 
 // -----
 
+// Classes are padded after differentiation.
+train.state @w parameter : tensor<4x6xf32>
+func.func @train(%s: tensor<f32>, %l: tensor<4xi64>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
+  %x = train.read @w : tensor<4x6xf32>
+  // expected-error @+1 {{'train.softmax_cross_entropy_grad' op has no gradient with respect to padded logits}}
+  %0 = train.softmax_cross_entropy_grad %s, %x, %l {classes = 5 : i64, reduction = #train<reduction mean>} : (tensor<f32>, tensor<4x6xf32>, tensor<4xi64>) -> tensor<4x6xf32>
+  %1 = train.reduce_sum %0 {axes = array<i64: 0, 1>} : (tensor<4x6xf32>) -> tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
 train.state @w parameter : tensor<4xf32>
 func.func @train(%p: tensor<4xf32>) -> tensor<f32> attributes {train.entry = #train.entry<train>} {
   %t = train.read @w : tensor<4xf32>

@@ -55,7 +55,9 @@ MaybeRange FlatIndexOp::getIndexRange(unsigned operand) {
 
 /// The classes of a loss, and the label that it ignores.
 template <typename Op> static IndexRange classesOf(Op op) {
-  IndexRange range = {0, extentOf(op.getInput(), 1), std::nullopt};
+  int64_t columns = extentOf(op.getInput(), 1);
+  IndexRange range = {0, int64_t(op.getClasses().value_or(columns)),
+                      std::nullopt};
   if (IntegerAttr ignored = op.getIgnoreIndexAttr())
     range.ignored = ignored.getInt();
   return range;

@@ -77,6 +77,17 @@ static LogicalResult checkLabels(Value scores, Value labels,
   return checkShape("labels", labels, expected, error);
 }
 
+/// Checks the number of classes among the columns of scores [N, C, d..]
+/// (class_loss_c5, is_correct_c3).
+static LogicalResult checkClasses(Value scores, std::optional<uint64_t> classes,
+                                  const OpError &error) {
+  int64_t columns = shapeOf(scores)[kClassDim];
+  int64_t count = classes.value_or(columns);
+  if (count < 1 || count > columns)
+    return error("'classes' must lie in [1, ", columns, "], but is ", count);
+  return success();
+}
+
 /// The shape of a loss over `samples`.
 static ArrayRef<int64_t> lossShape(ArrayRef<int64_t> samples,
                                    LossReduction reduction) {
@@ -91,6 +102,11 @@ static LogicalResult checkClassLoss(Adaptor op, const OpError &error) {
   if (op.getWeight() &&
       failed(checkShape("weight", op.getWeight(), shapeOf(op.getInput())[1],
                         error))) // class_loss_c2
+    return failure();
+  if (op.getClasses() && op.getWeight()) // class_loss_c5
+    return error("padded classes cannot be combined with class weights");
+  if (failed(checkClasses(op.getInput(), op.getClasses(),
+                          error))) // class_loss_c5
     return failure();
   std::optional<APFloat> smoothing = op.getLabelSmoothing();
   if (!smoothing)
@@ -165,6 +181,9 @@ static LogicalResult inferTypes(IsCorrectOp::Adaptor op, const OpError &error,
   int64_t classes = shapeOf(op.getLogits())[1];
   if (classes > int64_t(1) << 24) // is_correct_c2
     return error("there may be at most 2^24 classes, but there are ", classes);
+  if (failed(checkClasses(op.getLogits(), op.getClasses(),
+                          error))) // is_correct_c3
+    return failure();
   types.push_back(RankedTensorType::get(
       shapeOf(op.getLabels()), Float32Type::get(op.getLogits().getContext())));
   return success();
@@ -199,10 +218,10 @@ static LogicalResult buildClassLossGradient(Op op, OpBuilder &builder,
     return op.emitOpError("has no gradient with respect to the class weights; "
                           "mark them as not trainable");
   if (needed[0])
-    grads[0] =
-        GradOp::create(builder, gradientLoc(op.getLoc()), grad, op.getInput(),
-                       op.getLabels(), op.getWeight(), op.getReductionAttr(),
-                       op.getIgnoreIndexAttr(), op.getLabelSmoothingAttr());
+    grads[0] = GradOp::create(builder, gradientLoc(op.getLoc()), grad,
+                              op.getInput(), op.getLabels(), op.getWeight(),
+                              op.getReductionAttr(), op.getIgnoreIndexAttr(),
+                              op.getLabelSmoothingAttr(), op.getClassesAttr());
   return success();
 }
 
@@ -234,6 +253,21 @@ ElementLossOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
         getTarget(), getKindAttr(), getReductionAttr());
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// Padded classes
+//===----------------------------------------------------------------------===//
+
+#define MPC_PADDED_CLASSES(OP, SCORES, CAN_PAD)                                \
+  unsigned OP::getScoresOperand() { return SCORES; }                           \
+  bool OP::canPadClasses() { return CAN_PAD; }                                 \
+  void OP::padClasses(int64_t count) { setClasses(count); }
+MPC_PADDED_CLASSES(SoftmaxCrossEntropyOp, 0, !getWeight())
+MPC_PADDED_CLASSES(SoftmaxCrossEntropyGradOp, 1, !getWeight())
+MPC_PADDED_CLASSES(NllLossOp, 0, !getWeight())
+MPC_PADDED_CLASSES(NllLossGradOp, 1, !getWeight())
+MPC_PADDED_CLASSES(IsCorrectOp, 0, true)
+#undef MPC_PADDED_CLASSES
 
 //===----------------------------------------------------------------------===//
 // Batches
@@ -285,6 +319,31 @@ MPC_BATCH_LOSS(ElementLossOp, getPrediction(), false, nullptr)
 
 namespace {
 
+/// The columns of scores [N, C, d..] that are classes: the first `count`.
+class Classes {
+public:
+  Classes(Value scores, std::optional<uint64_t> given)
+      : columns(shapeOf(scores)[kClassDim]), number(given.value_or(columns)) {}
+
+  int64_t count() const { return number; }
+  /// `value`, but `otherwise` in a column that is no class.
+  Value select(Scalars s, Value value, double otherwise) const {
+    if (number == columns)
+      return value;
+    Value position = s.position(kClassDim);
+    Value isClass = s.compare(arith::CmpIPredicate::ult, position,
+                              s.integer(number, position));
+    return s.select(isClass, value, s.constant(otherwise, value));
+  }
+  /// `score`, but minus infinity in a column that is no class.
+  Value score(Scalars s, Value score) const {
+    return select(s, score, -std::numeric_limits<double>::infinity());
+  }
+
+private:
+  int64_t columns, number;
+};
+
 /// Builds the steps of one loss op over the shape of its scores. A row is the
 /// scores that one label belongs to.
 class ClassLoss {
@@ -295,7 +354,7 @@ public:
              getComputeType(op->getOperands(), op->getResultTypes())),
         scores{op.getInput(), emit.all()}, labels{op.getLabels(),
                                                   emit.allBut(kClassDim)},
-        classes(shapeOf(op.getInput())[kClassDim]), weight(op.getWeight()),
+        classes(op.getInput(), op.getClasses()), weight(op.getWeight()),
         ignored(op.getIgnoreIndex()), reduction(op.getReduction()) {
     if (std::optional<APFloat> share = op.getLabelSmoothing())
       smoothing = share->convertToDouble();
@@ -326,14 +385,14 @@ public:
 
   Emitter emit;
   Indexed scores, labels;
+  Classes classes;
 
 private:
   /// The target probability of a class that is not the label.
   double otherClassProbability() const {
-    return smoothing / emit.count({kClassDim});
+    return smoothing / double(classes.count());
   }
 
-  int64_t classes;
   Value weight;
   std::optional<int64_t> ignored;
   LossReduction reduction;
@@ -367,10 +426,13 @@ static Value emitLabelWeights(Emitter &emit, const Indexed &labels,
 }
 
 std::pair<Value, Value> ClassLoss::emitSoftmaxSums() {
-  Value max = emit.rowMax(kClassDim, scores);
-  Value sum = emit.sum(
-      kClassDim, {scores, row(max)},
-      [](Scalars s, ValueRange v) { return s.expDifference(v[0], v[1]); });
+  Value max = emit.rowMax(kClassDim, scores, [&](Scalars s, ValueRange v) {
+    return classes.score(s, v[0]);
+  });
+  Value sum =
+      emit.sum(kClassDim, {scores, row(max)}, [&](Scalars s, ValueRange v) {
+        return s.expDifference(classes.score(s, v[0]), v[1]);
+      });
   return {max, sum};
 }
 
@@ -387,7 +449,9 @@ Value ClassLoss::emitExpectedLoss(Value from) {
   });
   if (smoothing == 0)
     return own;
-  Value all = emit.sum(kClassDim, operands, below);
+  Value all = emit.sum(kClassDim, operands, [&](Scalars s, ValueRange v) {
+    return classes.select(s, below(s, v), 0);
+  });
   return emit.combine({own, all}, [&](Scalars s, ValueRange v) {
     return s.add(s.mul(s.constant(1 - smoothing, v[0]), v[0]),
                  s.mul(s.constant(otherClassProbability(), v[1]), v[1]));
@@ -405,7 +469,7 @@ Value ClassLoss::expected(Scalars s, Value label, Value factor) {
 }
 
 Value ClassLoss::checkLabel(Scalars s, Value value, Value label) const {
-  Value isClass = s.isWithin(classes, label);
+  Value isClass = s.isWithin(classes.count(), label);
   value = s.select(isClass, value, s.constant(NAN, value));
   // This comes last: the ignored label may be an invalid class.
   return zeroIfIgnored(s, value, label, ignored);
@@ -516,8 +580,9 @@ SoftmaxCrossEntropyGradOp::lowerToLinalg(OpBuilder &builder,
       {loss.scores, loss.row(max), loss.row(slope), loss.row(factor),
        loss.labels},
       [&](Scalars s, ValueRange v) {
-        return s.sub(s.mul(s.expDifference(v[0], v[1]), v[2]),
-                     loss.expected(s, v[4], v[3]));
+        Value slope = s.sub(s.mul(s.expDifference(v[0], v[1]), v[2]),
+                            loss.expected(s, v[4], v[3]));
+        return loss.classes.select(s, slope, 0);
       }));
   return success();
 }
@@ -534,10 +599,11 @@ LogicalResult NllLossGradOp::lowerToLinalg(OpBuilder &builder,
                                            SmallVectorImpl<Value> &results) {
   ClassLoss loss(builder, *this);
   Value factor = loss.emitRowFactors(getGrad());
-  results.push_back(loss.emit.map(getType(), {loss.row(factor), loss.labels},
-                                  [&](Scalars s, ValueRange v) {
-                                    return s.neg(loss.expected(s, v[1], v[0]));
-                                  }));
+  results.push_back(loss.emit.map(
+      getType(), {loss.row(factor), loss.labels}, [&](Scalars s, ValueRange v) {
+        Value slope = s.neg(loss.expected(s, v[1], v[0]));
+        return loss.classes.select(s, slope, 0);
+      }));
   return success();
 }
 
@@ -553,13 +619,15 @@ LogicalResult IsCorrectOp::lowerToLinalg(OpBuilder &builder,
                getComputeType(getLogits(), getType()));
   Indexed logits{getLogits(), emit.all()};
   Indexed labels{getLabels(), emit.allBut(kClassDim)};
-  Value max =
-      emit.max(kClassDim, {logits}, [](Scalars, ValueRange v) { return v[0]; });
+  Classes classes(getLogits(), getClasses());
+  Value max = emit.max(kClassDim, {logits}, [&](Scalars s, ValueRange v) {
+    return classes.score(s, v[0]);
+  });
   Value first = emit.max(
-      kClassDim, {logits, {max, labels.dims}}, [](Scalars s, ValueRange v) {
+      kClassDim, {logits, {max, labels.dims}}, [&](Scalars s, ValueRange v) {
         Value at = s.toFloat(s.position(kClassDim), v[0].getType());
         double never = -std::numeric_limits<double>::infinity();
-        return s.select(s.equal(v[0], v[1]), s.neg(at),
+        return s.select(s.equal(classes.score(s, v[0]), v[1]), s.neg(at),
                         s.constant(never, v[0]));
       });
   results.push_back(

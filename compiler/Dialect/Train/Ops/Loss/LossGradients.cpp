@@ -74,10 +74,13 @@ LogicalResult SoftmaxCrossEntropyGradOp::buildGradient(
     grads[0] = gradientOfGrad(builder, *this, resultGrads[0]);
   if (!needed[1])
     return success();
+  if (getClasses())
+    return emitOpError("has no gradient with respect to padded logits");
   Value logs = LogSoftmaxOp::create(builder, loc, getInput(), kClassDim);
   Value ofLogs = NllLossGradOp::create(
       builder, loc, getGrad(), logs, getLabels(), getWeight(),
-      getReductionAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr());
+      getReductionAttr(), getIgnoreIndexAttr(), getLabelSmoothingAttr(),
+      /*classes=*/nullptr);
   auto backward =
       LogSoftmaxGradOp::create(builder, loc, ofLogs, logs, kClassDim);
   SmallVector<Value> inner(2);

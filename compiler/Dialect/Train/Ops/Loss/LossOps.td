@@ -16,16 +16,18 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // and in the gradient of their rows; those of a program's inputs are checked before
 // (`mpc.range`). With `label_smoothing` e the loss of a label is 1 - e times its own
 // loss plus e times the mean of the losses of all classes, as in
-// torch.nn.CrossEntropyLoss.
+// torch.nn.CrossEntropyLoss. With `classes` the logits have padded rows: columns
+// from there on are no classes, whatever they hold, and their gradient is 0.
 class Train_ClassLossOp<string mnemonic, string kind, string what>
     : Train_InferredOp<mnemonic, [
-        Differentiable, Generated, RangeMethods, Indexes, LossReductionMethods, LossOpInterface]> {
+        Differentiable, Generated, RangeMethods, Indexes, LossReductionMethods, LossOpInterface, ClassesMethods]> {
   let summary = what;
   let description = [{
     (C1) labels have the shape of the first operand without dimension 1.
     (C2) `weight` has C elements.
     (C3) C is at most 2^31 - 1: kernels compare labels in 32 bits.
     (C4) `label_smoothing` lies in [0, 1] and excludes `weight`.
+    (C5) `classes` lies in [1, C] and excludes `weight`.
   }];
   let extraClassDeclaration = compatible # pins # [{
     ::mpc::train::LossKind getLossKind() {
@@ -44,11 +46,12 @@ class Train_ClassLossOp<string mnemonic, string kind, string what>
                    Train_IntTensor:$labels, // class_loss_c1
                    Optional<Train_FloatTensor>:$weight,               // class_loss_c2
                    Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index,
-                   OptionalAttr<F64Attr>:$label_smoothing); // class_loss_c4
+                   OptionalAttr<F64Attr>:$label_smoothing, // class_loss_c4
+                   OptionalAttr<I64Attr>:$classes);        // class_loss_c5
   let results = (outs Train_FloatTensor:$loss);
 }
 class Train_ClassLossGradOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, Indexes]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, Indexes, ClassesMethods]> {
   let summary = what;
   let description = [{
     (C1) `grad` has the shape of the loss; the rest is as in the forward op.
@@ -58,7 +61,8 @@ class Train_ClassLossGradOp<string mnemonic, string what>
                    Train_FloatTensor:$input, Train_IntTensor:$labels,
                    Optional<Train_FloatTensor>:$weight,
                    Train_ReductionAttr:$reduction, OptionalAttr<I64Attr>:$ignore_index,
-                   OptionalAttr<F64Attr>:$label_smoothing);
+                   OptionalAttr<F64Attr>:$label_smoothing,
+                   OptionalAttr<I64Attr>:$classes);
   let results = (outs Train_FloatTensor:$result);
 }
 
@@ -110,18 +114,22 @@ def Train_ElementLossGradOp : Train_InferredOp<"element_loss_grad", [Generated]>
   let results = (outs Train_FloatTensor:$result);
 }
 
-def Train_IsCorrectOp : Train_InferredOp<"is_correct", [Generated, RangeMethods, Indexes]> {
+def Train_IsCorrectOp : Train_InferredOp<"is_correct", [
+    Generated, RangeMethods, Indexes, ClassesMethods]> {
   let summary = "1.0 where the label is the index of the first largest logit along dimension 1, else 0.0";
   let description = [{
     logits [N, C, d..], labels [N, d..], result [N, d..] in f32. NaN is never
-    correct. Classes are counted in the compute type: C is at most 2^24.
+    correct. Classes are counted in the compute type: C is at most 2^24. Columns
+    from `classes` on are no classes, as in the losses.
 
     (C1) labels have the shape of the logits without dimension 1.
     (C2) C is at most 2^24.
+    (C3) `classes` lies in [1, C].
   }];
   let extraClassDeclaration = compatible # pins;
-  let arguments = (ins Train_FloatTensor:$logits, // is_correct_c2
-                   Train_IntTensor:$labels);       // is_correct_c1
+  let arguments = (ins Train_FloatTensor:$logits,          // is_correct_c2
+                   Train_IntTensor:$labels,                // is_correct_c1
+                   OptionalAttr<I64Attr>:$classes);        // is_correct_c3
   let results = (outs Train_FloatTensor:$result);
 }
 

@@ -118,3 +118,30 @@ func.func @class_loss_c4_weight(%x: tensor<4x6xf32>, %l: tensor<4xi64>, %w: tens
   %0 = train.nll_loss %x, %l, %w {label_smoothing = 0.1 : f64, reduction = #train<reduction mean>} : (tensor<4x6xf32>, tensor<4xi64>, tensor<6xf32>) -> tensor<f32>
   return
 }
+
+// -----
+
+func.func @class_loss_c5(%x: tensor<4x6xf32>, %l: tensor<4xi64>) {
+  // expected-error @+2 {{'train.softmax_cross_entropy' op 'classes' must lie in [1, 6], but is 7}}
+  // expected-error @+1 {{'train.softmax_cross_entropy' op failed to infer returned types}}
+  %0 = train.softmax_cross_entropy %x, %l {classes = 7 : i64, reduction = #train<reduction mean>} : (tensor<4x6xf32>, tensor<4xi64>) -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @class_loss_c5_weight(%g: tensor<f32>, %x: tensor<4x6xf32>, %l: tensor<4xi64>, %w: tensor<6xf32>) {
+  // expected-error @+2 {{'train.softmax_cross_entropy_grad' op padded classes cannot be combined with class weights}}
+  // expected-error @+1 {{'train.softmax_cross_entropy_grad' op failed to infer returned types}}
+  %0 = train.softmax_cross_entropy_grad %g, %x, %l, %w {classes = 5 : i64, reduction = #train<reduction mean>} : (tensor<f32>, tensor<4x6xf32>, tensor<4xi64>, tensor<6xf32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @is_correct_c3(%x: tensor<4x6xf32>, %l: tensor<4xi64>) {
+  // expected-error @+2 {{'train.is_correct' op 'classes' must lie in [1, 6], but is 0}}
+  // expected-error @+1 {{'train.is_correct' op failed to infer returned types}}
+  %0 = train.is_correct %x, %l {classes = 0 : i64} : (tensor<4x6xf32>, tensor<4xi64>) -> tensor<4xf32>
+  return
+}
