@@ -126,6 +126,8 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
 /// Forms few kernels that each read and write memory once.
 static void addFusion(OpPassManager &pm, const CompileOptions &,
                       const StageTarget &target) {
+  // First, while losses and the casts of their gradients are single ops.
+  pm.addNestedPass<func::FuncOp>(createPadClassesPass({target.backend}));
   // Before lowering, because the catalog lists kernels by op.
   LegalizeKernelTypesPassOptions widen;
   widen.device = target.backend;
