@@ -85,10 +85,12 @@ double count(const KernelDesc& desc) {
       });
     case KernelId::attention:
     case KernelId::attention_grad:
-      return parse_and_count(
-          desc, parse_attention, [&](const AttentionShape& shape) {
-            return count_attention(shape, desc.id == KernelId::attention_grad);
-          });
+    case KernelId::attention_bshd:
+    case KernelId::attention_grad_bshd:
+      return parse_and_count(desc, parse_attention,
+                             [&](const AttentionShape& shape) {
+                               return count_attention(shape, !shape.forward);
+                             });
     case KernelId::lstm:
     case KernelId::lstm_grad:
     case KernelId::gru:
@@ -128,6 +130,8 @@ bool may_use_tf32(const KernelDesc& desc) {
       return parse_tf32(desc, parse_conv);
     case KernelId::attention:
     case KernelId::attention_grad:
+    case KernelId::attention_bshd:
+    case KernelId::attention_grad_bshd:
       return parse_tf32(desc, parse_attention);
     default:
       return false;

@@ -321,12 +321,14 @@ AttentionRoles attention_roles(KernelId id) {
   };
   switch (id) {
     case KernelId::attention:
+    case KernelId::attention_bshd:
       return forward(0);
     case KernelId::biased_attention:
       return forward(1);
     case KernelId::twice_biased_attention:
       return forward(2);
     case KernelId::attention_grad:
+    case KernelId::attention_grad_bshd:
       return backward(0, false);
     case KernelId::biased_attention_grad:
       return backward(1, false);
@@ -624,6 +626,8 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
   shape->bias_count = roles.bias_count;
   shape->has_bias_grad = roles.has_bias_grad;
   shape->biases = {};
+  shape->bshd = desc.id == KernelId::attention_bshd ||
+                desc.id == KernelId::attention_grad_bshd;
   Attributes attributes(desc, error);
   if (!attributes.expect(2, 1) || !attributes.read("causal", &shape->causal) ||
       !read_scale(desc, &attributes, &shape->scale, error) ||
@@ -632,9 +636,17 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
     return false;
   for (size_t i = roles.query; i < roles.query + 3; ++i)
     if (!check_rank(desc, i, 4, error)) return false;
-  const std::vector<int64_t>& query = desc.operands[roles.query].shape;
-  const std::vector<int64_t>& key = desc.operands[roles.query + 1].shape;
-  const std::vector<int64_t>& value = desc.operands[roles.query + 2].shape;
+  // From [B, T, H, D] to [B, H, T, D] and back.
+  const auto reordered = [&](std::vector<int64_t> extents) {
+    if (shape->bshd) std::swap(extents[1], extents[2]);
+    return extents;
+  };
+  const auto extents_of = [&](size_t operand) {
+    return reordered(desc.operands[operand].shape);
+  };
+  const std::vector<int64_t> query = extents_of(roles.query);
+  const std::vector<int64_t> key = extents_of(roles.query + 1);
+  const std::vector<int64_t> value = extents_of(roles.query + 2);
   shape->batch = query[0];
   shape->heads = query[1];
   shape->queries = query[2];
@@ -645,8 +657,9 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
   if (key[0] != query[0] || key[3] != query[3] || query[1] % key[1] != 0 ||
       !std::equal(key.begin(), key.end() - 1, value.begin()))
     return fail(desc, error,
-                "a query of " + text(query) + " has no keys of " + text(key) +
-                    " and values of " + text(value));
+                "a query of " + text(reordered(query)) + " has no keys of " +
+                    text(reordered(key)) + " and values of " +
+                    text(reordered(value)));
 
   const auto expect = [&](size_t operand,
                           const std::vector<int64_t>& expected) {
@@ -656,7 +669,8 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
                     text(expected) + ", found " +
                     text(desc.operands[operand].shape));
   };
-  const std::vector<int64_t> output{query[0], query[1], query[2], value[3]};
+  const std::vector<int64_t> output =
+      reordered({query[0], query[1], query[2], value[3]});
   if (!expect(roles.output, output) ||
       !expect(roles.log_sum_exp, {2, query[0], query[1], query[2]}))
     return false;
@@ -665,8 +679,9 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
                              error))
       return false;
   if (roles.forward) return true;
-  return expect(0, output) && expect(roles.results, query) &&
-         expect(roles.results + 1, key) && expect(roles.results + 2, value) &&
+  return expect(0, output) && expect(roles.results, reordered(query)) &&
+         expect(roles.results + 1, reordered(key)) &&
+         expect(roles.results + 2, reordered(value)) &&
          (!roles.has_bias_grad ||
           expect(roles.results + 3, desc.operands[roles.biases].shape));
 }

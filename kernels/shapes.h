@@ -67,6 +67,12 @@ struct BiasStrides {
 
 constexpr size_t kMaxBiases = 2;
 
+// Distances between rows of attention's operands, which have an element for
+// each depth, in rows.
+struct HeadStrides {
+  int64_t batch, head, row;
+};
+
 // The shape of attention. Each head of the keys and values serves heads /
 // key_heads consecutive heads of the queries.
 struct AttentionShape {
@@ -80,6 +86,7 @@ struct AttentionShape {
   bool tf32 = false;
   size_t bias_count;
   bool has_bias_grad;  // The gradient of the first bias is the last result.
+  bool bshd = false;   // Operands are [B, T, H, D] rather than [B, H, T, D].
   std::array<BiasStrides, kMaxBiases> biases;
 
   // The first element of a bias for a query of a head; heads are counted over
@@ -96,9 +103,18 @@ struct AttentionShape {
   }
   // Queries of all heads: rows of scores.
   int64_t rows() const { return batch * heads * queries; }
+  // Of query, result and their gradients; of key, value and their gradients.
+  HeadStrides query_strides() const { return strides(heads, queries); }
+  HeadStrides key_strides() const { return strides(key_heads, keys); }
   // Keys that the query sees.
   int64_t visible(int64_t query) const {
     return causal && query < keys ? query + 1 : keys;
+  }
+
+ private:
+  HeadStrides strides(int64_t count, int64_t length) const {
+    if (bshd) return {length * count, 1, count};
+    return {count * length, length, 1};
   }
 };
 

@@ -83,6 +83,14 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
       if (!parse_attention(desc, &shape, error)) return nullptr;
       return cpu::make_attention(shape, context);
     }
+    case KernelId::attention_bshd:
+    case KernelId::attention_grad_bshd: {
+      AttentionShape shape;
+      if (parse_attention(desc, &shape, error))
+        *error = std::string(kernel_name(desc.id)) +
+                 ": has no kernel for CPUs; compile the model for target cpu";
+      return nullptr;
+    }
     case KernelId::lstm:
     case KernelId::lstm_grad:
     case KernelId::gru:

@@ -68,6 +68,8 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
     }
     case KernelId::attention:
     case KernelId::attention_grad:
+    case KernelId::attention_bshd:
+    case KernelId::attention_grad_bshd:
     case KernelId::biased_attention:
     case KernelId::biased_attention_grad:
     case KernelId::biased_attention_grad_all:

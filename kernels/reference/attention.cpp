@@ -49,20 +49,27 @@ Sum<T> dot(const T* a, const T* b, int64_t count) {
 
 // The rows of the operands that belong to one query.
 struct Places {
-  int64_t query;                           // Row of queries, results and sums.
+  int64_t query;                           // Row of queries and results.
+  int64_t sum;                             // Row of sums.
   int64_t keys;                            // First row of its keys and values.
+  int64_t key_step;                        // From one key to the next, in rows.
   int64_t visible;                         // Number of keys it sees.
   std::array<int64_t, kMaxBiases> biases;  // First elements of its biases.
+
+  int64_t key(int64_t index) const { return keys + index * key_step; }
 };
 
 template <typename F>
 void for_queries(const AttentionShape& s, F&& body) {
+  const HeadStrides query = s.query_strides(), key = s.key_strides();
   for (int64_t b = 0; b < s.batch; ++b)
     for (int64_t h = 0; h < s.heads; ++h) {
       const int64_t key_head = h / (s.heads / s.key_heads);
       for (int64_t i = 0; i < s.queries; ++i)
-        body(Places{(b * s.heads + h) * s.queries + i,
-                    (b * s.key_heads + key_head) * s.keys,
+        body(Places{b * query.batch + h * query.head + i * query.row,
+                    (b * s.heads + h) * s.queries + i,
+                    b * key.batch + key_head * key.head,
+                    key.row,
                     s.visible(i),
                     {s.bias_at(0, b * s.heads + h, i),
                      s.bias_at(1, b * s.heads + h, i)}});
@@ -78,7 +85,7 @@ std::vector<Sum<T>> scores_of(const AttentionShape& s, const Places& at,
   std::vector<Sum<T>> scores(static_cast<size_t>(at.visible));
   for (int64_t j = 0; j < at.visible; ++j) {
     scores[j] = Sum<T>(s.scale) * dot(query + at.query * s.depth,
-                                      key + (at.keys + j) * s.depth, s.depth);
+                                      key + at.key(j) * s.depth, s.depth);
     for (size_t k = 0; k < s.bias_count; ++k)
       scores[j] += static_cast<const Sum<T>*>(biases[k])[at.biases[k] + j];
   }
@@ -107,12 +114,12 @@ void attention(const AttentionShape& s, void* const* operands) {
     for (int64_t e = 0; e < s.value_depth; ++e) {
       Sum<T> total = 0;
       for (int64_t j = 0; j < at.visible; ++j)
-        total += p[j] * Sum<T>(value[(at.keys + j) * s.value_depth + e]);
+        total += p[j] * Sum<T>(value[at.key(j) * s.value_depth + e]);
       result.store(at.query * s.value_depth + e, total / softmax_divisor(sum));
     }
     const auto parts = log_sum_exp<Wide<T>>(largest, sum);
-    sums[at.query] = parts.high;
-    sums[s.rows() + at.query] = parts.low;
+    sums[at.sum] = parts.high;
+    sums[s.rows() + at.sum] = parts.low;
   });
 }
 
@@ -144,9 +151,9 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
         dot(g, result + at.query * s.value_depth, s.value_depth);
     std::vector<Sum<T>> query_grad(static_cast<size_t>(s.depth));
     for (int64_t j = 0; j < at.visible; ++j) {
-      const int64_t row = at.keys + j;
+      const int64_t row = at.key(j);
       const Sum<T> p =
-          std::exp((scores[j] - sums[at.query]) - sums[s.rows() + at.query]);
+          std::exp((scores[j] - sums[at.sum]) - sums[s.rows() + at.sum]);
       for (int64_t e = 0; e < s.value_depth; ++e)
         value_grad[row * s.value_depth + e] += p * Sum<T>(g[e]);
       const Sum<T> p_grad =

@@ -21,6 +21,7 @@ namespace mpc::test {
 namespace {
 
 using namespace kernels;
+using kernels::testing::as_bshd;
 using kernels::testing::attention_desc;
 using kernels::testing::attention_ids;
 using kernels::testing::AttentionCase;
@@ -87,6 +88,7 @@ const AttentionCase kUsual = {1, 2, 1, 9, 11, 8, 16, true};
 TEST_F(CudaAttention, ComposedStaysWithinTheBound) {
   expect_all(context(false), kAttentions);
   expect_all(context(false), kBiasedAttentions);
+  expect_all(context(false), as_bshd(kAttentions));
 }
 
 // The graph of the fused engines, computed from its descriptors; for cases that
@@ -97,11 +99,18 @@ TEST_F(CudaAttention, CudnnStaysWithinTheBound) {
   EXPECT_GT(cudnn.executions, 0u);
 }
 
+TEST_F(CudaAttention, CudnnStaysWithinTheBoundOfBshd) {
+  cudnn.engines = {{10, 1000}};
+  expect_all(context(true), as_bshd(kAttentions));
+  EXPECT_GT(cudnn.executions, 0u);
+}
+
 TEST_F(CudaAttention, CudnnStaysWithinTheBoundDeterministic) {
   cudnn.engines = {{10, 1000}};
   CudaContext device = context(true);
   device.deterministic = true;
   expect_all(device, {kUsual, kAttentions[6]});
+  expect_all(device, as_bshd({kUsual, kAttentions[6]}));
 }
 
 // Versions before 9.10 need a finite number for masked scores.
@@ -146,6 +155,10 @@ TEST_F(CudaAttention, SaysWhatComputesIt) {
             composed +
                 "bf16, as cuDNN has no engine for attention bf16 1 2 1 9 11 8 "
                 "16 scale 1048576000 causal that sums in f32");
+  EXPECT_EQ(said(bf16, as_bshd({kUsual})[0], KernelId::attention_bshd),
+            composed +
+                "bf16, as cuDNN has no engine for attention bf16 1 2 1 9 11 8 "
+                "16 scale 1048576000 causal bshd that sums in f32");
 }
 
 // Blocks of keys are added to the gradient of the queries in arbitrary order,

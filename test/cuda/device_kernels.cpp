@@ -43,6 +43,10 @@ MPC_ATTENTION_KERNELS(bf16, Bf16)
 MPC_ATTENTION_KERNELS(f16, F16)
 #undef MPC_ATTENTION_KERNELS
 extern "C" void mpc_copy_pieces(CopyParams);
+extern "C" void mpc_attention_swap_2(const uint16_t*, uint16_t*, int64_t,
+                                     int64_t, int64_t, int64_t);
+extern "C" void mpc_attention_swap_4(const uint32_t*, uint32_t*, int64_t,
+                                     int64_t, int64_t, int64_t);
 extern "C" void mpc_channels_first(const float*, float*, int64_t, int64_t,
                                    int64_t);
 extern "C" void mpc_channels_last(const uint16_t*, uint16_t*, int64_t, int64_t,
@@ -138,6 +142,8 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD(mpc_rounding_##suffix)
 #define MPC_ADD_ALL()               \
   MPC_ADD(mpc_copy_pieces)          \
+  MPC_ADD(mpc_attention_swap_2)     \
+  MPC_ADD(mpc_attention_swap_4)     \
   MPC_ADD_EMBEDDING(i32)            \
   MPC_ADD_EMBEDDING(i64)            \
   MPC_ADD(mpc_embedding_count)      \

@@ -131,12 +131,18 @@ TEST_P(Deviceless, AttentionHasAPlan) {
     const std::string how = chosen(desc, deterministic);
     EXPECT_TRUE(begins_with(how, "cudnn:engine ")) << how;
   };
-  for (const AttentionCase& c : cases)
-    for (KernelId id : {KernelId::attention, KernelId::attention_grad})
-      expect_plan(id, c, MPC_DTYPE_BF16, true);
+  for (AttentionCase c : cases)
+    for (c.bshd = false;; c.bshd = true) {
+      for (KernelId id : attention_ids(c))
+        expect_plan(id, c, MPC_DTYPE_BF16, true);
+      if (c.bshd) break;
+    }
   // The graph differs if blocks add to the gradients of the query.
   for (const AttentionCase& c : {cases[1], cases[2]})
     expect_plan(KernelId::attention_grad, c, MPC_DTYPE_F16, false);
+  AttentionCase bshd = cases[1];
+  bshd.bshd = true;
+  expect_plan(KernelId::attention_grad_bshd, bshd, MPC_DTYPE_F16, false);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, Deviceless,

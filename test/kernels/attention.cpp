@@ -106,8 +106,37 @@ std::vector<const double*> biases_of(
 }
 
 bool is_forward(KernelId id) {
-  return id == KernelId::attention || id == KernelId::biased_attention ||
+  return id == KernelId::attention || id == KernelId::attention_bshd ||
+         id == KernelId::biased_attention ||
          id == KernelId::twice_biased_attention;
+}
+
+bool is_bshd(KernelId id) {
+  return id == KernelId::attention_bshd || id == KernelId::attention_grad_bshd;
+}
+
+// The operand with the logarithms of sums, which have one layout.
+size_t sums_of(const KernelDesc& desc) { return is_forward(desc.id) ? 4 : 5; }
+
+// The description with heads and rows exchanged: of the other layout.
+KernelDesc with_swapped_heads(KernelDesc desc) {
+  for (size_t i = 0; i < desc.operands.size(); ++i)
+    if (i != sums_of(desc))
+      std::swap(desc.operands[i].shape[1], desc.operands[i].shape[2]);
+  return desc;
+}
+
+// [a, b, c, d] as [a, c, b, d].
+void swap_heads(const std::vector<int64_t>& shape,
+                std::vector<double>* values) {
+  std::vector<double> swapped;
+  for (int64_t a = 0; a < shape[0]; ++a)
+    for (int64_t c = 0; c < shape[2]; ++c)
+      for (int64_t b = 0; b < shape[1]; ++b)
+        for (int64_t d = 0; d < shape[3]; ++d)
+          swapped.push_back(
+              (*values)[((a * shape[1] + b) * shape[2] + c) * shape[3] + d]);
+  *values = std::move(swapped);
 }
 
 bool has_bias_grad(KernelId id) {
@@ -117,7 +146,13 @@ bool has_bias_grad(KernelId id) {
 
 }  // namespace
 
+std::vector<AttentionCase> as_bshd(std::vector<AttentionCase> cases) {
+  for (AttentionCase& c : cases) c.bshd = true;
+  return cases;
+}
+
 std::vector<KernelId> attention_ids(const AttentionCase& c) {
+  if (c.bshd) return {KernelId::attention_bshd, KernelId::attention_grad_bshd};
   const std::vector<KernelId> ids[] = {
       {KernelId::attention, KernelId::attention_grad},
       {KernelId::biased_attention, KernelId::biased_attention_grad,
@@ -158,11 +193,33 @@ KernelDesc attention_desc(KernelId id, const AttentionCase& c,
     desc.operands.insert(desc.operands.end(),
                          {as_result(query), as_result(key), as_result(value)});
   if (has_bias_grad(id)) desc.operands.push_back(biases[0]);
-  return desc;
+  return is_bshd(id) ? with_swapped_heads(desc) : desc;
 }
 
 AttentionExpectation::AttentionExpectation(const KernelDesc& desc)
     : desc_(desc) {
+  if (!is_bshd(desc.id)) {
+    expect();
+    return;
+  }
+  desc_ = with_swapped_heads(desc);
+  desc_.id =
+      is_forward(desc.id) ? KernelId::attention : KernelId::attention_grad;
+  expect();
+  const auto swap = [&](size_t operand, std::vector<double>* values) {
+    if (operand != sums_of(desc))
+      swap_heads(desc_.operands[operand].shape, values);
+  };
+  for (size_t i = 0; i < inputs_.size(); ++i) swap(i, &inputs_[i]);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    swap(inputs_.size() + i, &outputs_[i]);
+    swap(inputs_.size() + i, &bounds_[i]);
+  }
+  desc_ = desc;
+}
+
+void AttentionExpectation::expect() {
+  const KernelDesc& desc = desc_;
   const bool forward = is_forward(desc.id);
   const size_t drawn = forward ? 3 : 4;
   const size_t biases = shape_of(desc).bias_count;

@@ -22,7 +22,11 @@ struct AttentionCase {
   bool causal;
   float scale = 0.25f;
   std::vector<BiasExtents> biases = {};
+  bool bshd = false;  // Operands are [B, T, H, D]; without biases.
 };
+
+// The same cases of [B, T, H, D].
+std::vector<AttentionCase> as_bshd(std::vector<AttentionCase> cases);
 
 // Sizes near those of vectors, strips and blocks; longer and shorter keys.
 inline const std::vector<AttentionCase> kAttentions = {
@@ -114,6 +118,8 @@ class AttentionExpectation {
  private:
   void bound_forward();
   void bound_gradient();
+  // Adds expected results and bounds for operands of [B, H, T, D].
+  void expect();
 
   KernelDesc desc_;
   std::vector<std::vector<double>> inputs_, outputs_, bounds_;

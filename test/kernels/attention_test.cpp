@@ -66,6 +66,7 @@ void expect_on_reference(const std::vector<AttentionCase>& cases) {
 TEST(Attention, ReferenceStaysWithinTheBound) {
   expect_on_reference(kAttentions);
   expect_on_reference(kBiasedAttentions);
+  expect_on_reference(as_bshd(kAttentions));
 }
 
 // Each gradient may have its own type.
@@ -259,6 +260,42 @@ TEST(Attention, RefusesWhatIsWrong) {
   expect_refused(desc,
                  "attention_grad: operand 8 must have shape [2, 2, 7, 3], "
                  "found [2, 2, 7, 4]");
+}
+
+TEST(Attention, RefusesWrongShapesOfBshd) {
+  AttentionCase c{2, 6, 2, 5, 7, 4, 3, false};
+  c.bshd = true;
+  const KernelId ids[] = {KernelId::attention_bshd,
+                          KernelId::attention_grad_bshd};
+  KernelDesc desc = attention_desc(ids[0], c, f32, f32);
+  desc.operands[1].shape = {2, 7, 4, 4};
+  expect_refused(desc,
+                 "attention_bshd: a query of [2, 5, 6, 4] has no keys of "
+                 "[2, 7, 4, 4] and values of [2, 7, 2, 3]");
+  desc = attention_desc(ids[0], c, f32, f32);
+  desc.operands[3].shape = {2, 6, 5, 3};
+  expect_refused(desc,
+                 "attention_bshd: operand 3 must have shape [2, 5, 6, 3], "
+                 "found [2, 6, 5, 3]");
+  desc = attention_desc(ids[1], c, f32, f32);
+  desc.operands[8].shape = {2, 2, 7, 3};
+  expect_refused(desc,
+                 "attention_grad_bshd: operand 8 must have shape [2, 7, 2, 3], "
+                 "found [2, 2, 7, 3]");
+}
+
+TEST(Attention, CpusHaveNoBshd) {
+  AttentionCase c{2, 6, 2, 5, 7, 4, 3, false};
+  c.bshd = true;
+  for (KernelId id : attention_ids(c)) {
+    std::string error;
+    EXPECT_FALSE(
+        make_cpu_kernel(attention_desc(id, c, bf16, bf16), {2, false}, &error));
+    EXPECT_NE(error.find("has no kernel for CPUs; compile the model for target "
+                         "cpu"),
+              std::string::npos)
+        << error;
+  }
 }
 
 TEST(Attention, RefusesWrongBiases) {

@@ -37,6 +37,10 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
     calls.push_back(pool(id));
   for (KernelId id : {KernelId::attention, KernelId::attention_grad})
     calls.push_back(attention_desc(id, {3, 6, 3, 2, 7, 2, 2, true}, f32, f32));
+  AttentionCase bshd = {3, 6, 3, 2, 7, 2, 2, true};
+  bshd.bshd = true;
+  for (KernelId id : attention_ids(bshd))
+    calls.push_back(attention_desc(id, bshd, f32, f32));
   AttentionCase biased = {3, 6, 3, 2, 7, 2, 2, true};
   biased.biases = {{false, true, true}, {true, false, false}};
   for (KernelId id : attention_ids(biased))

@@ -144,7 +144,12 @@ std::unique_ptr<CudaKernel> make_cuda_attention(const AttentionShape& shape,
     if (plan)
       return std::make_unique<CudnnAttention>(context, problem, request, plan);
   }
-  return make_composed_attention(shape, context, std::move(why), error);
+  AttentionShape composed = shape;
+  composed.bshd = false;
+  auto kernel =
+      make_composed_attention(composed, context, std::move(why), error);
+  if (!kernel || !shape.bshd) return kernel;
+  return make_bshd_attention(shape, context, std::move(kernel), error);
 }
 
 }  // namespace mpc::kernels

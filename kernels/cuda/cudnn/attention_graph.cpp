@@ -167,9 +167,15 @@ Dims4 swapped(Dims4 dims) {
   return dims;
 }
 
+// Strides of an operand with rows of `depth` elements, in elements.
+Dims4 strides_of(const HeadStrides& rows, int64_t depth) {
+  return {rows.batch * depth, rows.head * depth, rows.row * depth, 1};
+}
+
 // The operands of both graphs.
 struct Operands {
   Dims4 query_dims, key_dims, value_dims, result_dims, score_dims, row_dims;
+  Dims4 query_strides, key_strides, value_strides, result_strides;
   Node query, transposed_key, scale;
 
   Operands(Builder* build, const AttentionShape& s, cudnnDataType_t type)
@@ -179,10 +185,13 @@ struct Operands {
         result_dims{s.batch, s.heads, s.queries, s.value_depth},
         score_dims{s.batch, s.heads, s.queries, s.keys},
         row_dims{s.batch, s.heads, s.queries, 1},
-        query(build->in_memory(kUidQuery, type, query_dims)),
-        transposed_key(
-            build->in_memory(kUidKey, type, swapped(key_dims),
-                             swapped(dense_strides(key_dims, false)))),
+        query_strides(strides_of(s.query_strides(), s.depth)),
+        key_strides(strides_of(s.key_strides(), s.depth)),
+        value_strides(strides_of(s.key_strides(), s.value_depth)),
+        result_strides(strides_of(s.query_strides(), s.value_depth)),
+        query(build->in_memory(kUidQuery, type, query_dims, query_strides)),
+        transposed_key(build->in_memory(kUidKey, type, swapped(key_dims),
+                                        swapped(key_strides))),
         scale(build->by_value(kUidScale)) {}
 };
 
@@ -224,15 +233,18 @@ CudnnGraph make_forward(CudnnCalls* calls, cudnnHandle_t handle,
   const Node p = build.narrow(in.score_dims);
   build.pointwise(CUDNN_POINTWISE_DIV, e, &sum, nullptr, p);
 
-  const Node value = build.in_memory(kUidValue, type, in.value_dims);
-  build.multiply(p, value, build.in_memory(kUidResult, type, in.result_dims));
+  const Node value =
+      build.in_memory(kUidValue, type, in.value_dims, in.value_strides);
+  build.multiply(
+      p, value,
+      build.in_memory(kUidResult, type, in.result_dims, in.result_strides));
   return build.finish(handle);
 }
 
 // A product whose heads are summed for each head of the keys.
-void multiply_and_sum(Builder* build, const Node& a, const Node& b, int64_t uid,
-                      cudnnDataType_t type, const Dims4& dims, int64_t heads) {
-  const Node result = build->in_memory(uid, type, dims);
+void multiply_and_sum(Builder* build, const Node& a, const Node& b,
+                      const Node& result, int64_t heads) {
+  const Dims4& dims = result.dims;
   if (dims[1] == heads) return build->multiply(a, b, result);
   const Node all = build->narrow({dims[0], heads, dims[2], dims[3]});
   build->multiply(a, b, all);
@@ -244,8 +256,10 @@ CudnnGraph make_backward(CudnnCalls* calls, cudnnHandle_t handle,
   const cudnnDataType_t type = cudnn_type(s.dtype);
   Builder build(calls, type);
   const Operands in(&build, s, type);
-  const Node grad = build.in_memory(kUidGrad, type, in.result_dims);
-  const Node result = build.in_memory(kUidResult, type, in.result_dims);
+  const Node grad =
+      build.in_memory(kUidGrad, type, in.result_dims, in.result_strides);
+  const Node result =
+      build.in_memory(kUidResult, type, in.result_dims, in.result_strides);
   const Node log_sum_exp =
       build.in_memory(kUidLogSumExp, CUDNN_DATA_FLOAT, in.row_dims);
   const Node one = build.by_value(kUidOne);
@@ -260,21 +274,24 @@ CudnnGraph make_backward(CudnnCalls* calls, cudnnHandle_t handle,
   scores = build.map(CUDNN_POINTWISE_SUB, scores, log_sum_exp);
   if (s.causal) scores = mask(&build, scores);
   const Node p = build.map(CUDNN_POINTWISE_EXP, scores);
-  multiply_and_sum(&build, build.transpose(p), grad, kUidValueGrad, type,
-                   in.value_dims, s.heads);
+  multiply_and_sum(
+      &build, build.transpose(p), grad,
+      build.in_memory(kUidValueGrad, type, in.value_dims, in.value_strides),
+      s.heads);
 
-  const Node transposed_value =
-      build.in_memory(kUidValue, type, swapped(in.value_dims),
-                      swapped(dense_strides(in.value_dims, false)));
+  const Node transposed_value = build.in_memory(
+      kUidValue, type, swapped(in.value_dims), swapped(in.value_strides));
   Node p_grad = build.multiply(grad, transposed_value, in.score_dims);
   p_grad = build.map(CUDNN_POINTWISE_SUB, p_grad, shared);
   Node score_grad = build.map(CUDNN_POINTWISE_MUL, p_grad, p);
   score_grad = build.map(CUDNN_POINTWISE_MUL, score_grad, in.scale);
-  multiply_and_sum(&build, build.transpose(score_grad), in.query, kUidKeyGrad,
-                   type, in.key_dims, s.heads);
+  multiply_and_sum(
+      &build, build.transpose(score_grad), in.query,
+      build.in_memory(kUidKeyGrad, type, in.key_dims, in.key_strides), s.heads);
 
   const Node key = build.transpose(in.transposed_key);
-  const Node query_grad = build.in_memory(kUidQueryGrad, type, in.query_dims);
+  const Node query_grad =
+      build.in_memory(kUidQueryGrad, type, in.query_dims, in.query_strides);
   if (deterministic) {
     build.multiply(score_grad, key, query_grad);
   } else {
@@ -298,7 +315,8 @@ std::string AttentionProblem::key() const {
     text += " " + std::to_string(extent);
   // The plan holds the scale.
   text += " scale " + std::to_string(float_bits(shape.scale));
-  return text + (shape.causal ? " causal" : "");
+  text += shape.causal ? " causal" : "";
+  return text + (shape.bshd ? " bshd" : "");
 }
 
 std::vector<std::pair<int64_t, float>> AttentionProblem::scalars() const {

@@ -1,6 +1,6 @@
 // The softmax of attention and its gradient, with a warp per row of scores, and
 // the gradient of the bias, with a thread per element. Sums are in f32, in an
-// order that depends on the shape alone.
+// order that depends on the shape alone. And copies between layouts.
 
 #include "kernels/cuda/kernels/attention_params.h"
 #include "kernels/cuda/kernels/device.h"
@@ -183,8 +183,34 @@ __device__ __forceinline__ void bias_grad(const AttentionParams& p,
   }
 }
 
+// Copies [batch, rows, columns, depth] to [batch, columns, rows, depth].
+template <typename T>
+__device__ __forceinline__ void swap_heads(const T* from, T* to, int64_t count,
+                                           int64_t rows, int64_t columns,
+                                           int64_t depth) {
+  const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
+  const int64_t first =
+      static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+  for (int64_t i = first; i < count; i += threads) {
+    const int64_t at = i / depth;
+    const int64_t row = at % rows, column = at / rows % columns;
+    const int64_t batch = at / rows / columns;
+    to[i] = from[((batch * rows + row) * columns + column) * depth + i % depth];
+  }
+}
+
 }  // namespace
 
+#define MPC_ATTENTION_SWAP(bytes, T)                                  \
+  extern "C" __global__ void __launch_bounds__(256)                   \
+      mpc_attention_swap_##bytes(const T* from, T* to, int64_t count, \
+                                 int64_t rows, int64_t columns,       \
+                                 int64_t depth) {                     \
+    swap_heads(from, to, count, rows, columns, depth);                \
+  }
+MPC_ATTENTION_SWAP(2, uint16_t)
+MPC_ATTENTION_SWAP(4, uint32_t)
+#undef MPC_ATTENTION_SWAP
 #define MPC_ATTENTION_KERNELS(suffix, T)                                       \
   extern "C" __global__ void __launch_bounds__(256)                            \
       mpc_attention_softmax_##suffix(AttentionParams params,                   \

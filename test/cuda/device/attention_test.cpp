@@ -13,8 +13,9 @@ class DeviceAttention : public ::testing::TestWithParam<size_t> {
  protected:
   static AttentionCase attention() {
     return all_of<AttentionCase>({kAttentions, kLargeAttentions,
-                                  kBiasedAttentions,
-                                  kLargeBiasedAttentions})[GetParam()];
+                                  kBiasedAttentions, kLargeBiasedAttentions,
+                                  as_bshd(kAttentions),
+                                  as_bshd(kLargeAttentions)})[GetParam()];
   }
   static void expect_all(const CudaContext& context) {
     for (KernelId id : attention_ids(attention()))
@@ -54,8 +55,8 @@ TEST_P(DeviceAttention, Composed) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, DeviceAttention,
                          ::testing::Range(size_t{0},
-                                          kAttentions.size() +
-                                              kLargeAttentions.size() +
+                                          2 * kAttentions.size() +
+                                              2 * kLargeAttentions.size() +
                                               kBiasedAttentions.size() +
                                               kLargeBiasedAttentions.size()),
                          number_of);
@@ -68,8 +69,9 @@ TEST(Device, AttentionOf16BitIsCudnns) {
   const AttentionCase gpt = {2, 12, 12, 1024, 1024, 64, 64, true, 0.125f};
   const AttentionCase vit = {2, 12, 12, 197, 197, 64, 64, false, 0.125f};
   for (const CudaContext& context : {untimed(), device().context})
-    for (const AttentionCase& c : {gpt, vit})
-      for (KernelId id : {KernelId::attention, KernelId::attention_grad})
+    for (const AttentionCase& c :
+         {gpt, vit, as_bshd({gpt})[0], as_bshd({vit})[0]})
+      for (KernelId id : attention_ids(c))
         for (const Types t : types()) {
           if (t.dtype == MPC_DTYPE_F32 || t.dtype != t.result) continue;
           const auto kernel =

@@ -196,6 +196,10 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
   for (KernelId id : {KernelId::attention, KernelId::attention_grad})
     calls.push_back(
         attention_desc(id, kAttentions[7], MPC_DTYPE_F32, MPC_DTYPE_F32));
+  AttentionCase bshd = kAttentions[7];
+  bshd.bshd = true;
+  for (KernelId id : attention_ids(bshd))
+    calls.push_back(attention_desc(id, bshd, MPC_DTYPE_F32, MPC_DTYPE_F32));
   const CublasLt* cublaslt = context.cublaslt;
   const Cudnn* cudnn = context.cudnn;
   for (const KernelDesc& call : calls) {
@@ -205,7 +209,9 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
     EXPECT_EQ(multiplies, call.id == KernelId::matmul ||
                               call.id == KernelId::scaled_matmul ||
                               call.id == KernelId::attention ||
-                              call.id == KernelId::attention_grad);
+                              call.id == KernelId::attention_grad ||
+                              call.id == KernelId::attention_bshd ||
+                              call.id == KernelId::attention_grad_bshd);
     std::string error;
     context.cublaslt = multiplies ? cublaslt : nullptr;
     context.cudnn = convolves ? cudnn : nullptr;

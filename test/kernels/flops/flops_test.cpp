@@ -42,6 +42,12 @@ TEST(Flops, OfAttention) {
             pairs * (2 * (8 + 4) + 14));
   EXPECT_EQ(count_flops(attention_desc(KernelId::attention_grad, c, f32, f32)),
             pairs * (6 * 8 + 4 * 4 + 16));
+  AttentionCase bshd = c;
+  bshd.bshd = true;
+  for (KernelId id : attention_ids(bshd))
+    EXPECT_EQ(count_flops(attention_desc(id, bshd, f32, f32)),
+              id == KernelId::attention_bshd ? pairs * (2 * (8 + 4) + 14)
+                                             : pairs * (6 * 8 + 4 * 4 + 16));
   // Query i sees keys 0 to i.
   AttentionCase causal = c;
   causal.causal = true;
