@@ -103,8 +103,9 @@ struct AttentionShape {
   }
   // Queries of all heads: rows of scores.
   int64_t rows() const { return batch * heads * queries; }
-  // Of query, result and their gradients; of key, value and their gradients.
+  // Strides of query, result and their gradients.
   HeadStrides query_strides() const { return strides(heads, queries); }
+  // Strides of key, value and their gradients.
   HeadStrides key_strides() const { return strides(key_heads, keys); }
   // Keys that the query sees.
   int64_t visible(int64_t query) const {

@@ -133,6 +133,9 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   widen.device = target.backend;
   widen.features = llvm::join(target.features, ",");
   pm.addPass(createLegalizeKernelTypesPass(widen));
+  // Types of kernels are final now: the layout depends on them.
+  pm.addNestedPass<func::FuncOp>(
+      createUseBshdAttentionPass({target.backend, widen.features}));
   // Now the transposes are known; weights change only with an update.
   pm.addPass(createDeriveTransposesPass());
   // Before lowering: generated code would read slices at an offset instead.

@@ -74,6 +74,35 @@ def LegalizeKernelTypesPass : Pass<"mpc-legalize-kernel-types", "::mlir::ModuleO
   ];
 }
 
+def UseBshdAttentionPass : Pass<"mpc-use-bshd-attention", "::mlir::func::FuncOp"> {
+  let summary = "Let attention read and write heads where projections have them";
+  let description = [{
+    Projections compute queries, keys and values as [B, T, H, D], and models
+    transpose them to [B, H, T, D] for attention, and its result back. If the
+    device has kernels for the former layout, attention and its gradients read
+    and write it themselves (`bshd`), without these transposes.
+
+    Ops that share operands or read each other's results change together, and
+    only if transposes of fewer bytes are left than before: operands and results
+    that were not transposed before need transposes now. Rematerialisation
+    barriers between the ops move to the other side of the transposes.
+
+    ```mlir
+    %q = train.transpose %x {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x5x3x8xbf16>) -> tensor<2x3x5x8xbf16>
+    %y, %sums = train.attention %q, %q, %q {scale = 1.0 : f32} : (...) -> (tensor<2x3x5x8xbf16>, tensor<2x2x3x5xf32>)
+    %z = train.transpose %y {permutation = array<i64: 0, 2, 1, 3>} : (tensor<2x3x5x8xbf16>) -> tensor<2x5x3x8xbf16>
+    // becomes
+    %z, %sums = train.attention %x, %x, %x {bshd, scale = 1.0 : f32} : (...) -> (tensor<2x5x3x8xbf16>, tensor<2x2x3x5xf32>)
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+  let options = [
+    DeviceOption,
+    Option<"features", "features", "std::string", /*default=*/"\"\"",
+           "CPU features or architectures of the target, separated by commas">,
+  ];
+}
+
 def DeriveTransposesPass : Pass<"mpc-derive-transposes", "::mlir::ModuleOp"> {
   let summary = "Transpose 8-bit weights once for all micro-batches";
   let description = [{

@@ -215,7 +215,8 @@ struct RecognizeAttention : OpRewritePattern<train::MatmulOp> {
         rewriter, loc, query, found->key.build(rewriter, loc, batch),
         found->value.build(rewriter, loc, batch), biases,
         rewriter.getF32FloatAttr(found->scale),
-        found->biases.isCausal() ? rewriter.getUnitAttr() : UnitAttr());
+        found->biases.isCausal() ? rewriter.getUnitAttr() : UnitAttr(),
+        /*bshd=*/UnitAttr());
     rewriter.replaceOp(product,
                        train::reshapeTo(rewriter, loc, attention.getResult(),
                                         shapeOf(product.getResult())));

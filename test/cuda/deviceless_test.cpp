@@ -117,7 +117,7 @@ TEST_P(Deviceless, PlansAreMadeAgainFromText) {
 }
 
 TEST_P(Deviceless, AttentionHasAPlan) {
-  const AttentionCase cases[] = {
+  const std::vector<AttentionCase> cases = {
       {2, 4, 4, 128, 128, 64, 64, false, 0.125f},
       {1, 12, 12, 1024, 1024, 64, 64, true, 0.125f},
       {2, 8, 2, 256, 256, 128, 128, true, 0.1f},
@@ -131,18 +131,15 @@ TEST_P(Deviceless, AttentionHasAPlan) {
     const std::string how = chosen(desc, deterministic);
     EXPECT_TRUE(begins_with(how, "cudnn:engine ")) << how;
   };
-  for (AttentionCase c : cases)
-    for (c.bshd = false;; c.bshd = true) {
+  for (const auto& list : {cases, as_bshd(cases)})
+    for (const AttentionCase& c : list)
       for (KernelId id : attention_ids(c))
         expect_plan(id, c, MPC_DTYPE_BF16, true);
-      if (c.bshd) break;
-    }
   // The graph differs if blocks add to the gradients of the query.
   for (const AttentionCase& c : {cases[1], cases[2]})
     expect_plan(KernelId::attention_grad, c, MPC_DTYPE_F16, false);
-  AttentionCase bshd = cases[1];
-  bshd.bshd = true;
-  expect_plan(KernelId::attention_grad_bshd, bshd, MPC_DTYPE_F16, false);
+  expect_plan(KernelId::attention_grad_bshd, as_bshd(cases)[1], MPC_DTYPE_F16,
+              false);
 }
 
 INSTANTIATE_TEST_SUITE_P(Architectures, Deviceless,

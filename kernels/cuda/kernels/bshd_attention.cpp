@@ -18,56 +18,65 @@ using cuda::CUdeviceptr;
 struct Copy {
   size_t operand;
   bool is_result;
-  // The number of heads, of rows of each head in a batch, and of elements.
-  int64_t heads, rows, count;
+  int64_t heads, rows;  // Rows are those of a head in a batch.
   int64_t depth;
-  cuda::CUfunction function;
-  size_t offset;  // Of the copy in the workspace.
+  mpc_dtype_t dtype;
+  // Set by make().
+  cuda::CUfunction function = nullptr;
+  int64_t count = 0;
+  size_t offset = 0;  // Where the copy is in the workspace.
 };
+
+std::vector<Copy> copies_for(const AttentionShape& s) {
+  std::vector<Copy> copies;
+  const auto of_query = [&](size_t operand, int64_t depth, mpc_dtype_t dtype,
+                            bool is_result) {
+    copies.push_back({operand, is_result, s.heads, s.queries, depth, dtype});
+  };
+  const auto of_key = [&](size_t operand, int64_t depth, mpc_dtype_t dtype,
+                          bool is_result) {
+    copies.push_back({operand, is_result, s.key_heads, s.keys, depth, dtype});
+  };
+  const int64_t d = s.depth, e = s.value_depth;
+  const size_t query = s.forward ? 0 : 1;
+  of_query(query, d, s.dtype, false);
+  of_key(query + 1, d, s.dtype, false);
+  of_key(query + 2, e, s.dtype, false);
+  if (s.forward) {
+    of_query(3, e, s.result_dtypes[0], true);
+    return copies;
+  }
+  of_query(0, e, s.dtype, false);
+  of_query(4, e, s.dtype, false);
+  of_query(6, d, s.result_dtypes[0], true);
+  of_key(7, d, s.result_dtypes[1], true);
+  of_key(8, e, s.result_dtypes[2], true);
+  return copies;
+}
 
 class BshdAttention final : public CudaKernel {
  public:
-  BshdAttention(const CudaContext& context, std::unique_ptr<CudaKernel> inner)
-      : context_(context), inner_(std::move(inner)) {}
+  BshdAttention(const AttentionShape& shape, const CudaContext& context,
+                std::unique_ptr<CudaKernel> inner)
+      : context_(context),
+        inner_(std::move(inner)),
+        operands_(shape.forward ? 5 : 9),
+        copies_(copies_for(shape)) {}
 
   // Returns what failed.
-  std::string make(const AttentionShape& s) {
-    operands_ = s.forward ? 5 : 9;
-    inner_offset_ = 0;
-    const auto add = [&](size_t operand, bool is_query, int64_t depth,
-                         mpc_dtype_t dtype, bool is_result) -> std::string {
-      const size_t bytes = mpc_dtype_size(dtype);
+  std::string make(int64_t batch) {
+    for (Copy& copy : copies_) {
+      const size_t bytes = mpc_dtype_size(copy.dtype);
       std::string error;
-      const cuda::CUfunction function = context_.shared->function(
+      copy.function = context_.shared->function(
           context_,
           bytes == 2 ? "mpc_attention_swap_2" : "mpc_attention_swap_4", &error);
-      if (!function) return error;
-      const int64_t heads = is_query ? s.heads : s.key_heads;
-      const int64_t rows = is_query ? s.queries : s.keys;
-      const int64_t count = s.batch * heads * rows * depth;
-      copies_.push_back({operand, is_result, heads, rows, count, depth,
-                         function, inner_offset_});
-      inner_offset_ += aligned(static_cast<size_t>(count) * bytes);
-      return "";
-    };
-    const int64_t d = s.depth, e = s.value_depth;
-    const size_t query = s.forward ? 0 : 1, results = s.forward ? 3 : 6;
-    std::string error = add(query, true, d, s.dtype, false);
-    if (error.empty()) error = add(query + 1, false, d, s.dtype, false);
-    if (error.empty()) error = add(query + 2, false, e, s.dtype, false);
-    if (s.forward) {
-      if (error.empty())
-        error = add(results, true, e, s.result_dtypes[0], true);
-      return error;
+      if (!copy.function) return error;
+      copy.count = batch * copy.heads * copy.rows * copy.depth;
+      copy.offset = inner_offset_;
+      inner_offset_ += aligned(static_cast<size_t>(copy.count) * bytes);
     }
-    if (error.empty()) error = add(0, true, e, s.dtype, false);
-    if (error.empty()) error = add(4, true, e, s.dtype, false);
-    if (error.empty()) error = add(results, true, d, s.result_dtypes[0], true);
-    if (error.empty())
-      error = add(results + 1, false, d, s.result_dtypes[1], true);
-    if (error.empty())
-      error = add(results + 2, false, e, s.result_dtypes[2], true);
-    return error;
+    return "";
   }
 
   std::string implementation() const override {
@@ -113,7 +122,7 @@ class BshdAttention final : public CudaKernel {
 
   const CudaContext context_;  // A copy, which keeps the module.
   const std::unique_ptr<CudaKernel> inner_;
-  size_t operands_ = 0;
+  const size_t operands_;
   std::vector<Copy> copies_;
   size_t inner_offset_ = 0;  // The workspace of `inner_` follows the copies.
 };
@@ -123,8 +132,9 @@ class BshdAttention final : public CudaKernel {
 std::unique_ptr<CudaKernel> make_bshd_attention(
     const AttentionShape& shape, const CudaContext& context,
     std::unique_ptr<CudaKernel> inner, std::string* error) {
-  auto kernel = std::make_unique<BshdAttention>(context, std::move(inner));
-  *error = kernel->make(shape);
+  auto kernel =
+      std::make_unique<BshdAttention>(shape, context, std::move(inner));
+  *error = kernel->make(shape.batch);
   if (!error->empty()) return nullptr;
   return kernel;
 }

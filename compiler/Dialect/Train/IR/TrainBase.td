@@ -70,6 +70,7 @@ def SplitMethods : DeclareOpInterfaceMethods<SplitOpInterface>;
 def JoinMethods : DeclareOpInterfaceMethods<JoinOpInterface>;
 def ReductionMethods : DeclareOpInterfaceMethods<ReductionOpInterface>;
 def KernelMethods : DeclareOpInterfaceMethods<KernelOpInterface>;
+def HeadLayoutMethods : DeclareOpInterfaceMethods<HeadLayoutOpInterface>;
 def Decomposes : DeclareOpInterfaceMethods<DecompositionOpInterface>;
 
 // Marks ops that normalize their first operand; the others are scale and offset, and

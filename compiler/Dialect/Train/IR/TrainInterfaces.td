@@ -157,6 +157,26 @@ def LayoutOpInterface : OpInterface<"LayoutOpInterface"> {
   ];
 }
 
+def HeadLayoutOpInterface : OpInterface<"HeadLayoutOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op on the heads of attention, [B, H, T, D], that can also work with heads
+    inside the sequence, [B, T, H, D] ("BSHD"), as projections leave them.
+  }];
+  let methods = [
+    InterfaceMethod<[{The catalog's kernel for [B, T, H, D]; empty if it has
+      none, or if the op works with this layout already.}],
+      "::llvm::StringRef", "getBshdKernelName">,
+    InterfaceMethod<
+      "Switches attributes to [B, T, H, D]; the caller changes operands and types.",
+      "void", "setBshdLayout">,
+    InterfaceMethod<"Operands that have heads. They come first.",
+      "::llvm::MutableArrayRef<::mlir::OpOperand>", "getOperandsWithHeads">,
+    InterfaceMethod<"Results that have heads. They come first.",
+      "::mlir::ResultRange", "getResultsWithHeads">,
+  ];
+}
+
 def LinalgLoweringOpInterface : OpInterface<"LinalgLoweringOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{

@@ -11,23 +11,35 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-/// Checks the operands that both ops have and computes the shape of the result.
+/// The extents [B, H, T, D] of an operand or result, from or to its shape.
+template <typename Adaptor>
+static SmallVector<int64_t> reordered(Adaptor op, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> extents(shape);
+  if (op.getBshd() && extents.size() == 4)
+    std::swap(extents[1], extents[2]);
+  return extents;
+}
+
+/// Checks the operands that both ops have and computes the extents [B, H, T, D]
+/// of the result.
 template <typename Adaptor>
 static LogicalResult checkAttention(Adaptor op, const OpError &error,
                                     SmallVectorImpl<int64_t> &result) {
-  ArrayRef<int64_t> query = shapeOf(op.getQuery());
-  ArrayRef<int64_t> key = shapeOf(op.getKey());
-  ArrayRef<int64_t> value = shapeOf(op.getValue());
+  SmallVector<int64_t> query = reordered(op, shapeOf(op.getQuery()));
+  SmallVector<int64_t> key = reordered(op, shapeOf(op.getKey()));
+  SmallVector<int64_t> value = reordered(op, shapeOf(op.getValue()));
   if (query.size() != 4 || key.size() != 4 || value.size() != 4) // attention_c1
     return error("query, key and value must have rank 4, but have ranks ",
                  query.size(), ", ", key.size(), " and ", value.size());
   if (key[0] != query[0] || key[3] != query[3] ||
-      key.drop_back() != value.drop_back()) // attention_c2
-    return error("a query of [", query, "] needs a key of [", query[0],
-                 ", heads, length, ", query[3],
-                 "] and a value that differs in the last extent at most, but "
-                 "they are [",
-                 key, "] and [", value, "]");
+      ArrayRef<int64_t>(key).drop_back() !=
+          ArrayRef<int64_t>(value).drop_back()) // attention_c2
+    return error(
+        "a query of [", shapeOf(op.getQuery()), "] needs a key of [", query[0],
+        op.getBshd() ? ", length, heads, " : ", heads, length, ", query[3],
+        "] and a value that differs in the last extent at most, but "
+        "they are [",
+        shapeOf(op.getKey()), "] and [", shapeOf(op.getValue()), "]");
   if (query[1] % key[1] != 0) // attention_c3
     return error("the ", key[1],
                  " heads of the key must divide those of the query, ",
@@ -36,6 +48,8 @@ static LogicalResult checkAttention(Adaptor op, const OpError &error,
     return error("'scale' must be finite");
   if (op.getBiases().size() > 2) // attention_c6
     return error("has at most two biases, but found ", op.getBiases().size());
+  if (op.getBshd() && !op.getBiases().empty()) // attention_c7
+    return error("'bshd' excludes biases");
   for (Value bias : op.getBiases()) { // attention_c5
     int64_t scores[] = {query[0], query[1], query[2], key[2]};
     ArrayRef<int64_t> shape = shapeOf(bias);
@@ -58,8 +72,8 @@ static SmallVector<int64_t> sumsShape(ArrayRef<int64_t> result) {
 
 /// The number of pairs of a query and a key that it attends to, over all heads.
 template <typename Op> static int64_t countPairs(Op op) {
-  ArrayRef<int64_t> query = shapeOf(op.getQuery());
-  int64_t rows = query[2], keys = shapeOf(op.getKey())[2];
+  SmallVector<int64_t> query = reordered(op, shapeOf(op.getQuery()));
+  int64_t rows = query[2], keys = reordered(op, shapeOf(op.getKey()))[2];
   int64_t triangle = std::min(rows, keys);
   int64_t seen = op.getCausal()
                      ? triangle * (triangle + 1) / 2 + (rows - triangle) * keys
@@ -82,7 +96,8 @@ static LogicalResult inferTypes(AttentionOp::Adaptor op, const OpError &error,
   SmallVector<int64_t> result;
   if (failed(checkAttention(op, error, result)))
     return failure();
-  types.push_back(RankedTensorType::get(result, elementOf(op.getQuery())));
+  types.push_back(
+      RankedTensorType::get(reordered(op, result), elementOf(op.getQuery())));
   types.push_back(pinnedType(sumsShape(result), op.getQuery()));
   return success();
 }
@@ -100,7 +115,8 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &builder,
     return AttentionGradOp::create(
         builder, gradientLoc(getLoc()), resultGrads[0], getQuery(), getKey(),
         getValue(), getResult(), getLogSumExp(), biases, getScaleAttr(),
-        getCausalAttr(), needsBias ? builder.getUnitAttr() : UnitAttr());
+        getCausalAttr(), needsBias ? builder.getUnitAttr() : UnitAttr(),
+        getBshdAttr());
   };
   auto grad = build(!biases.empty() && needed[3]);
   for (auto [i, result] : llvm::enumerate(grad->getResults()))
@@ -122,6 +138,8 @@ bool AttentionOp::isOperandPinned(unsigned index) { return index >= 3; }
 bool AttentionOp::isResultPinned(unsigned index) { return index == 1; }
 
 StringRef AttentionOp::getKernelName() {
+  if (getBshd())
+    return "attention_bshd";
   StringRef names[] = {"attention", "biased_attention",
                        "twice_biased_attention"};
   return names[getBiases().size()];
@@ -129,6 +147,18 @@ StringRef AttentionOp::getKernelName() {
 SmallVector<int64_t> AttentionOp::getKernelAttributes() {
   return kernelAttributes(*this);
 }
+
+// The biases follow.
+MutableArrayRef<OpOperand> AttentionOp::getOperandsWithHeads() {
+  return getOperation()->getOpOperands().take_front(3);
+}
+ResultRange AttentionOp::getResultsWithHeads() {
+  return getOperation()->getResults().take_front(1);
+}
+StringRef AttentionOp::getBshdKernelName() {
+  return getBshd() || !getBiases().empty() ? "" : "attention_bshd";
+}
+void AttentionOp::setBshdLayout() { setBshd(true); }
 
 //===----------------------------------------------------------------------===//
 // AttentionGradOp
@@ -139,8 +169,9 @@ static LogicalResult inferTypes(AttentionGradOp::Adaptor op,
                                 SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> result;
   if (failed(checkAttention(op, error, result)) ||
-      failed(checkShape("grad", op.getGrad(), result, error)) ||
-      failed(checkShape("result", op.getResult(), result, error)) ||
+      failed(checkShape("grad", op.getGrad(), reordered(op, result), error)) ||
+      failed(
+          checkShape("result", op.getResult(), reordered(op, result), error)) ||
       failed(checkShape("log_sum_exp", op.getLogSumExp(), sumsShape(result),
                         error)))
     return failure();
@@ -169,7 +200,7 @@ StringRef AttentionGradOp::getKernelName() {
   bool needsBias = getNeedsBias();
   switch (getBiases().size()) {
   case 0:
-    return "attention_grad";
+    return getBshd() ? "attention_grad_bshd" : "attention_grad";
   case 1:
     return needsBias ? "biased_attention_grad_all" : "biased_attention_grad";
   default:
@@ -180,3 +211,15 @@ StringRef AttentionGradOp::getKernelName() {
 SmallVector<int64_t> AttentionGradOp::getKernelAttributes() {
   return kernelAttributes(*this);
 }
+
+// `log_sum_exp` and the biases follow.
+MutableArrayRef<OpOperand> AttentionGradOp::getOperandsWithHeads() {
+  return getOperation()->getOpOperands().take_front(5);
+}
+ResultRange AttentionGradOp::getResultsWithHeads() {
+  return getOperation()->getResults().take_front(3);
+}
+StringRef AttentionGradOp::getBshdKernelName() {
+  return getBshd() || !getBiases().empty() ? "" : "attention_grad_bshd";
+}
+void AttentionGradOp::setBshdLayout() { setBshd(true); }

@@ -4,7 +4,7 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, KernelMethods, RangeMethods]> {
+def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, HeadLayoutMethods, KernelMethods, RangeMethods]> {
   let summary = "softmax(scale query key' + biases) value, for each head";
   let description = [{
     `query` is [B, H, T, D], `key` [B, G, S, D], `value` [B, G, S, E], `result`
@@ -15,6 +15,10 @@ def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, KernelMet
     written as a `train.select` between 0 and minus infinity. There may be two,
     because their sum can be much larger: [1, H, T, S] learned for relative
     positions and [B, 1, 1, S] for padding. Biases stay f32.
+
+    With `bshd` (batch, sequence, heads, depth) heads lie inside the sequence, as
+    projections leave them: `query` is [B, T, H, D], `key` [B, S, G, D], `value`
+    [B, S, G, E] and `result` [B, T, H, E]. `log_sum_exp` does not change.
 
     The scores are never stored: the gradient recomputes them with `log_sum_exp`
     [2, B, H, T], the logarithm of the softmax's sum as two numbers that add up
@@ -27,20 +31,22 @@ def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, KernelMet
     (C4) `scale` is finite.
     (C5) each extent of a bias is that of the scores; all but the last may be 1.
     (C6) there are at most two biases.
+    (C7) `bshd` excludes biases.
   }];
   let arguments = (ins Train_FloatTensor:$query, Train_FloatTensor:$key, // attention_c1, attention_c2
                    Train_FloatTensor:$value, // attention_c3
                    Variadic<Train_FloatTensor>:$biases, // attention_c5, attention_c6
-                   F32Attr:$scale, UnitAttr:$causal); // attention_c4
+                   F32Attr:$scale, UnitAttr:$causal, // attention_c4
+                   UnitAttr:$bshd); // attention_c7
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp);
   let extraClassDeclaration = compatible # pins;
 }
 
-def Train_AttentionGradOp : Train_InferredOp<"attention_grad", [KernelMethods]> {
+def Train_AttentionGradOp : Train_InferredOp<"attention_grad", [HeadLayoutMethods, KernelMethods]> {
   let summary = "Gradients of attention's query, key, value and first bias";
   let description = [{
-    `result` and `log_sum_exp` are those of the forward op; constraints as
-    there. `grad` has the shape of `result`. `bias_grad`, which exists if and
+    `result` and `log_sum_exp` are those of the forward op; constraints and
+    `bshd` as there. `grad` has the shape of `result`. `bias_grad`, which exists if and
     only if `needs_bias` is set, is the gradient of the first bias, summed in
     f32 over its extents that are 1.
 
@@ -51,7 +57,7 @@ def Train_AttentionGradOp : Train_InferredOp<"attention_grad", [KernelMethods]> 
                    Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp,
                    Variadic<Train_FloatTensor>:$biases,
                    F32Attr:$scale, UnitAttr:$causal,
-                   UnitAttr:$needs_bias); // attention_grad_c1
+                   UnitAttr:$needs_bias, UnitAttr:$bshd); // attention_grad_c1
   let results = (outs Train_FloatTensor:$query_grad,
                  Train_FloatTensor:$key_grad, Train_FloatTensor:$value_grad,
                  Optional<Train_FloatTensor>:$bias_grad);

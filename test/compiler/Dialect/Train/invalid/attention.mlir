@@ -87,3 +87,30 @@ func.func @attention_grad_c1(%q: tensor<1x2x5x8xf32>, %s: tensor<2x1x2x5xf32>) {
   %0:4 = train.attention_grad %q, %q, %q, %q, %q, %s {needs_bias, scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>) -> (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x5xf32>)
   return
 }
+
+// -----
+
+func.func @attention_c2_bshd(%q: tensor<1x5x2x8xf32>, %v: tensor<1x7x2x8xf32>) {
+  // expected-error @+2 {{'train.attention' op a query of [1, 5, 2, 8] needs a key of [1, length, heads, 8] and a value that differs in the last extent at most, but they are [1, 5, 2, 8] and [1, 7, 2, 8]}}
+  // expected-error @+1 {{'train.attention' op failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %v {bshd, scale = 1.0 : f32} : (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x7x2x8xf32>) -> (tensor<1x5x2x8xf32>, tensor<2x1x2x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c7(%q: tensor<1x5x2x8xf32>, %b: tensor<1x1x1x5xf32>) {
+  // expected-error @+2 {{'train.attention' op 'bshd' excludes biases}}
+  // expected-error @+1 {{'train.attention' op failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q, %b {bshd, scale = 1.0 : f32} : (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x1x1x5xf32>) -> (tensor<1x5x2x8xf32>, tensor<2x1x2x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_grad_bshd(%q: tensor<1x5x2x8xf32>, %g: tensor<1x2x5x8xf32>, %s: tensor<2x1x2x5xf32>) {
+  // expected-error @+2 {{'train.attention_grad' op 'grad' must have shape [1, 5, 2, 8], but has [1, 2, 5, 8]}}
+  // expected-error @+1 {{'train.attention_grad' op failed to infer returned types}}
+  %0:3 = train.attention_grad %g, %q, %q, %q, %q, %s {bshd, scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<2x1x2x5xf32>) -> (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>)
+  return
+}
