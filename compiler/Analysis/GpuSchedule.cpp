@@ -219,7 +219,7 @@ private:
   /// The registers of a thread that keeps `values` values, including
   /// temporaries and addresses. An estimate: with it ptxas spills no registers
   /// in the kernels of the example models, for sm_80 and sm_90.
-  static int64_t registersFor(int64_t values) { return values * 5 / 3 + 16; }
+  static int64_t registersFor(int64_t values) { return values * 5 / 3 + 18; }
 
   /// Finds the smallest group of at least `least` threads that holds a row in
   /// registers, with `held` values per column; up to a warp it needs no
