@@ -50,13 +50,12 @@ static RankedTensorType withExtent(RankedTensorType type, int64_t dim,
 }
 
 static bool isMisaligned(RankedTensorType type) {
-  return isa<FloatType>(type.getElementType()) &&
-         rowLength(type) * type.getElementTypeBitWidth() % kVectorBits != 0;
+  return rowLength(type) * type.getElementTypeBitWidth() % kVectorBits != 0;
 }
 
-static bool isFloatOrBool(Type element) {
-  return isa<Float16Type, BFloat16Type, Float32Type>(element) ||
-         element.isInteger(1);
+static bool hasPaddedFormat(Type type) {
+  return isa<Float16Type, BFloat16Type, Float32Type>(
+      getElementTypeOrSelf(type));
 }
 
 /// The dimension of a factor that the product sums over.
@@ -127,9 +126,7 @@ private:
 bool Classifier::find() {
   if (classes * kMinElementBits % kVectorBits == 0 || classes < kMinClasses ||
       product.getExtents().rows < kMinRows ||
-      !llvm::all_of(product->getOperandTypes(), [](Type type) {
-        return isFloatOrBool(getElementTypeOrSelf(type));
-      }))
+      !llvm::all_of(product->getOperandTypes(), hasPaddedFormat))
     return false;
   // Rows of the weight count if they hold classes.
   bool isRow = !product.isContiguousAlongSum(1);
@@ -207,7 +204,7 @@ Classifier::followSum(train::ReductionOpInterface op) const {
 std::optional<Step> Classifier::followElements(Operation *op) const {
   RankedTensorType result = typeOf(op->getResult(0));
   Step step{op, {}, lastDim(result), /*givesRows=*/true};
-  if (rowLength(result) != classes || !isFloatOrBool(result.getElementType()))
+  if (rowLength(result) != classes || !hasPaddedFormat(result))
     return std::nullopt;
   if (std::optional<train::View> view = train::viewOf(op)) {
     RankedTensorType viewed = typeOf(view->viewed);
@@ -215,19 +212,24 @@ std::optional<Step> Classifier::followElements(Operation *op) const {
                      viewed.getNumElements() == result.getNumElements();
     return keepsRows ? std::optional(step) : std::nullopt;
   }
-  if (!isa<amp::CastOp>(op) && !op->hasTrait<train::ElementByElement>())
+  auto affine = dyn_cast<train::AffineOpInterface>(op);
+  if (!affine && !isa<amp::CastOp>(op))
     return std::nullopt;
   for (OpOperand &operand : op->getOpOperands()) {
     RankedTensorType type = typeOf(operand.get());
-    // Integers are counters of random numbers, which depend on the position.
-    if (!isFloatOrBool(type.getElementType()))
+    unsigned number = operand.getOperandNumber();
+    if (rowLength(type) == 1)
+      continue;
+    // Sums and products of the zeros in the padding are finite; other numbers
+    // would reach the gradient of the input.
+    if (affine && !affine.isAffineIn(number))
       return std::nullopt;
-    if (rowLength(type) == 1 || isPadded(operand.get()))
+    if (isPadded(operand.get()))
       continue;
     // A bias is short; a copy of other values would cost too much.
-    if (type.getNumElements() != classes || type.getElementType().isInteger(1))
+    if (type.getNumElements() != classes)
       return std::nullopt;
-    step.padded.push_back({operand.getOperandNumber(), lastDim(type)});
+    step.padded.push_back({number, lastDim(type)});
   }
   return step;
 }

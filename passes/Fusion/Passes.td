@@ -17,7 +17,7 @@ def PadClassesPass : Pass<"mpc-pad-classes", "::mlir::func::FuncOp"> {
     padded ones.
 
     Applies if a product has at least 64 rows and 512 classes, its rows or those
-    of a cast to a narrower type are not aligned, and only elementwise ops, casts
+    of a cast to a narrower type are not aligned, and only casts, sums, products
     and reshapes that keep the rows lie between it and the loss. Other readers of
     padded values get a slice. `predict` has no loss, so it does not change.
 

@@ -29,8 +29,8 @@ func.func @step(%x: tensor<128x8xbf16>, %w: tensor<515x8xbf16>, %l: tensor<128xi
 
 // -----
 
-// A batch of sequences, a bias, a factor, a soft cap and its gradient, and a
-// weight with classes as columns.
+// A batch of sequences, a bias, a factor and its gradient, and a weight with
+// classes as columns.
 // CHECK-LABEL: func.func @bias
 // CHECK-SAME:    (%[[X:.*]]: tensor<2x64x8xf32>, %[[W:.*]]: tensor<8x515xf32>, %[[B:.*]]: tensor<1x515xf32>,
 // CHECK:         %[[P:.*]] = train.concat %[[W]], %{{.*}} {axis = 1 : i64} : {{.*}} -> tensor<8x576xf32>
@@ -38,10 +38,9 @@ func.func @step(%x: tensor<128x8xbf16>, %w: tensor<515x8xbf16>, %l: tensor<128xi
 // CHECK:         %[[PB:.*]] = train.concat %[[B]], %{{.*}} {axis = 1 : i64} : {{.*}} -> tensor<1x576xf32>
 // CHECK:         %[[A:.*]] = train.add %[[Y]], %[[PB]] : {{.*}} -> tensor<2x64x576xf32>
 // CHECK:         %[[M:.*]] = train.mul %[[A]], %{{.*}} : (tensor<2x64x576xf32>, tensor<f32>) -> tensor<2x64x576xf32>
-// CHECK:         %[[T:.*]] = train.tanh %[[M]]
-// CHECK:         %[[R:.*]] = train.reshape %[[T]] : (tensor<2x64x576xf32>) -> tensor<128x576xf32>
+// CHECK:         %[[R:.*]] = train.reshape %[[M]] : (tensor<2x64x576xf32>) -> tensor<128x576xf32>
 // CHECK:         train.softmax_cross_entropy_grad %{{.*}}, %[[R]], %{{.*}} {classes = 515 : i64, label_smoothing
-// CHECK:         %[[DT:.*]] = train.mul %{{.*}}, %[[T]] : {{.*}} -> tensor<2x64x576xf32>
+// CHECK:         %[[DT:.*]] = train.mul %{{.*}}, %{{.*}} : {{.*}} -> tensor<2x64x576xf32>
 // CHECK:         train.matmul %[[DT]], %[[P]] {transpose_rhs} : (tensor<2x64x576xf32>, tensor<8x576xf32>) -> tensor<2x64x8xf32>
 // CHECK:         %[[DP:.*]] = train.matmul %{{.*}}, %{{.*}} {transpose_lhs, weight_gradient} : (tensor<128x8xf32>, tensor<128x576xf32>) -> tensor<8x576xf32>
 // CHECK:         %[[DW:.*]] = train.slice %[[DP]] {offsets = array<i64: 0, 0>} : (tensor<8x576xf32>) -> tensor<8x515xf32>
@@ -52,11 +51,10 @@ func.func @bias(%x: tensor<2x64x8xf32>, %w: tensor<8x515xf32>, %b: tensor<1x515x
   %y = train.matmul %x, %w : (tensor<2x64x8xf32>, tensor<8x515xf32>) -> tensor<2x64x515xf32>
   %a = train.add %y, %b : (tensor<2x64x515xf32>, tensor<1x515xf32>) -> tensor<2x64x515xf32>
   %m = train.mul %a, %s : (tensor<2x64x515xf32>, tensor<f32>) -> tensor<2x64x515xf32>
-  %t = train.tanh %m : (tensor<2x64x515xf32>) -> tensor<2x64x515xf32>
-  %r = train.reshape %t : (tensor<2x64x515xf32>) -> tensor<128x515xf32>
+  %r = train.reshape %m : (tensor<2x64x515xf32>) -> tensor<128x515xf32>
   %g = train.softmax_cross_entropy_grad %s, %r, %l {label_smoothing = 0.1 : f64, reduction = #train<reduction mean>} : (tensor<f32>, tensor<128x515xf32>, tensor<128xi64>) -> tensor<128x515xf32>
   %gr = train.reshape %g : (tensor<128x515xf32>) -> tensor<2x64x515xf32>
-  %dt = train.mul %gr, %t : (tensor<2x64x515xf32>, tensor<2x64x515xf32>) -> tensor<2x64x515xf32>
+  %dt = train.mul %gr, %s : (tensor<2x64x515xf32>, tensor<f32>) -> tensor<2x64x515xf32>
   %dx = train.matmul %dt, %w {transpose_rhs} : (tensor<2x64x515xf32>, tensor<8x515xf32>) -> tensor<2x64x8xf32>
   %rows = train.reshape %x : (tensor<2x64x8xf32>) -> tensor<128x8xf32>
   %dr = train.reshape %dt : (tensor<2x64x515xf32>) -> tensor<128x515xf32>
@@ -161,9 +159,9 @@ func.func @predict(%x: tensor<128x8xf32>, %w: tensor<515x8xf32>) -> tensor<128x5
 
 // -----
 
-// Probabilities depend on all columns, dropout on the position of an element, a
-// mask of all logits is as large as they are, and classes that are not innermost
-// are no rows.
+// Probabilities depend on all columns, dropout on the position of an element,
+// quotients of zeros are not finite, a mask of all logits is as large as they
+// are, and classes that are not innermost are no rows.
 // CHECK-LABEL: func.func @softmax
 // CHECK-NOT:     classes =
 func.func @softmax(%x: tensor<128x8xf32>, %w: tensor<515x8xf32>, %l: tensor<128xi64>) -> tensor<f32> {
@@ -178,6 +176,15 @@ func.func @softmax(%x: tensor<128x8xf32>, %w: tensor<515x8xf32>, %l: tensor<128x
 func.func @dropout(%x: tensor<128x8xf32>, %w: tensor<515x8xf32>, %l: tensor<128xi64>, %n: tensor<i64>) -> tensor<f32> {
   %y = train.matmul %x, %w {transpose_rhs} : (tensor<128x8xf32>, tensor<515x8xf32>) -> tensor<128x515xf32>
   %z = train.dropout_training %y, %n, %n {index = 0 : i64, ratio = 0.5 : f32} : (tensor<128x515xf32>, tensor<i64>, tensor<i64>) -> tensor<128x515xf32>
+  %loss = train.softmax_cross_entropy %z, %l {reduction = #train<reduction mean>} : (tensor<128x515xf32>, tensor<128xi64>) -> tensor<f32>
+  return %loss : tensor<f32>
+}
+
+// CHECK-LABEL: func.func @quotient
+// CHECK-NOT:     classes =
+func.func @quotient(%x: tensor<128x8xf32>, %w: tensor<515x8xf32>, %l: tensor<128xi64>, %s: tensor<f32>) -> tensor<f32> {
+  %y = train.matmul %x, %w {transpose_rhs} : (tensor<128x8xf32>, tensor<515x8xf32>) -> tensor<128x515xf32>
+  %z = train.div %s, %y : (tensor<f32>, tensor<128x515xf32>) -> tensor<128x515xf32>
   %loss = train.softmax_cross_entropy %z, %l {reduction = #train<reduction mean>} : (tensor<128x515xf32>, tensor<128xi64>) -> tensor<f32>
   return %loss : tensor<f32>
 }

@@ -54,16 +54,21 @@ func.func @cross_entropy(%x: tensor<4x6xf32>, %l: tensor<4xi32>) -> tensor<4xf32
 // number of classes. Their gradient is 0.
 // CHECK-LABEL: func.func @padded_classes
 func.func @padded_classes(%g: tensor<4xf32>, %x: tensor<4x8xf32>, %l: tensor<4xi32>) -> (tensor<4x8xf32>, tensor<4xf32>) {
+  // CHECK-DAG: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
+  // CHECK-DAG: %[[NEVER:.*]] = arith.constant 0xFF800000 : f32
   // CHECK: %[[AT:.*]] = linalg.index 1
   // CHECK: %[[CLASS:.*]] = arith.index_cast %[[AT]] : index to i32
   // CHECK: %[[IS:.*]] = arith.cmpi ult, %[[CLASS]], %c6_i32 : i32
-  // CHECK: %[[SCORE:.*]] = arith.select %[[IS]], %in, %cst{{.*}} : f32
+  // CHECK: %[[SCORE:.*]] = arith.select %[[IS]], %in, %[[NEVER]] : f32
   // CHECK: arith.maxnumf %out, %[[SCORE]]
   // CHECK: arith.cmpi ult, %in{{.*}}, %c6_i32 : i32
+  // CHECK: math.exp2
   // CHECK: %[[SLOPE:.*]] = arith.subf
+  // CHECK-NEXT: %[[IS:.*]] = arith.cmpi ult, %{{.*}}, %c6_i32 : i32
+  // CHECK-NEXT: arith.select %[[IS]], %[[SLOPE]], %[[ZERO]] : f32
   // CHECK: %[[IS:.*]] = arith.cmpi ult, %{{.*}}, %c6_i32 : i32
-  // CHECK: %[[ZERO:.*]] = arith.constant 0.0
-  // CHECK: arith.select %[[IS]], %[[SLOPE]], %[[ZERO]] : f32
+  // CHECK: %[[SCORE:.*]] = arith.select %[[IS]], %in, %[[NEVER]] : f32
+  // CHECK: arith.maximumf %out, %[[SCORE]]
   %0 = train.softmax_cross_entropy_grad %g, %x, %l {classes = 6 : i64, reduction = #train<reduction none>} : (tensor<4xf32>, tensor<4x8xf32>, tensor<4xi32>) -> tensor<4x8xf32>
   %1 = train.is_correct %x, %l {classes = 6 : i64} : (tensor<4x8xf32>, tensor<4xi32>) -> tensor<4xf32>
   return %0, %1 : tensor<4x8xf32>, tensor<4xf32>
