@@ -146,6 +146,8 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   // Fusion could not merge two data movements, because each walks in the order
   // of its own output.
   pm.addNestedPass<func::FuncOp>(createComposeDataMovementPass());
+  // Now slices are what is left of their moves.
+  pm.addNestedPass<func::FuncOp>(createSinkIntoSlicesPass());
   // Before fusion, because it decides which sums can share a walk.
   pm.addNestedPass<func::FuncOp>(createSplitReductionsPass({target.backend}));
   FuseKernelsPassOptions form;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "compiler/Analysis/KernelSchedule.h"
 #include "compiler/Support/Locations.h"
+#include "passes/Fusion/KernelGroup.h"
 #include "passes/Fusion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,8 +17,6 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/DebugLog.h"
-
-#include <map>
 
 #define DEBUG_TYPE "mpc-fuse-kernels"
 
@@ -32,38 +30,13 @@ using namespace mpc;
 
 namespace {
 
-/// Ops that become one kernel, in program order.
-struct Group {
-  SmallVector<linalg::GenericOp> ops;
-  SmallVector<unsigned> positions; ///< Positions of the ops in their block.
-  KernelDomain domain;
-  LaunchShape shape;
-  unsigned end = 0; ///< See Grouping::endOf.
-
-  int64_t elements() const {
-    return domain.outer() * domain.rows() * domain.columns();
-  }
-  int64_t work() const { return elements() * elementCost(domain); }
-};
+using Group = KernelGroup;
 
 /// Whether `op` is copied into whatever uses it: views, constants and empty
 /// tensors.
 bool isFree(Operation *op) {
   return isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::EmptyOp,
              linalg::FillOp, arith::ConstantOp>(op);
-}
-
-/// The number of operands of a kernel of `ops`, at most.
-size_t countOperands(ArrayRef<linalg::GenericOp> ops) {
-  llvm::SmallSetVector<Value, 16> operands;
-  for (linalg::GenericOp op : ops) {
-    for (Value input : op.getDpsInputs())
-      operands.insert(memoryRoot(input));
-    for (Value read : computedReads(op))
-      operands.insert(memoryRoot(read));
-    operands.insert(op.getResults().begin(), op.getResults().end());
-  }
-  return operands.size();
 }
 
 class Grouping {
@@ -246,7 +219,8 @@ private:
       reason = "others use the sum long before its operands exist";
       return false;
     }
-    if (isTotal(*groups[from]) && readsLargerWalk(*groups[home])) {
+    if (isTotal(*groups[from]) &&
+        readsLargerWalk(*groups[from], *groups[home])) {
       reason = "the kernel that makes its other operands walks more elements";
       return false;
     }
@@ -334,13 +308,14 @@ private:
   /// How many more elements a larger walk has.
   static constexpr int64_t kLarger = 16;
 
-  /// True if `home` reads a number for each row of a much larger walk, which it
-  /// can join if no total is in the way.
-  bool readsLargerWalk(const Group &home) {
+  /// True if `home` reads a number for each row of a much larger walk than that
+  /// of `total`, which it can join if the total is not in the way.
+  bool readsLargerWalk(const Group &total, const Group &home) {
     return llvm::any_of(home.positions, [&](unsigned position) {
       return llvm::any_of(places[position].needs, [&](unsigned maker) {
         Group *other = kernelAt(maker);
-        return other && other != &home && other->domain.hasColumnReduction() &&
+        return other && other != &total && other != &home &&
+               other->domain.hasColumnReduction() &&
                other->domain.outer() * other->domain.rows() ==
                    home.elements() &&
                other->elements() >= kLarger * home.elements();
@@ -471,144 +446,6 @@ private:
   std::vector<Place> places;             ///< By position.
   DenseMap<Operation *, unsigned> order; ///< The position of each op.
   DenseMap<Value, SmallVector<linalg::GenericOp, 2>> readersOfRoot;
-};
-
-/// Computes cheap elementwise results again in the kernels that use them, where
-/// that saves memory traffic: a kernel that adds a bias need not store the sum
-/// for the backward pass if it is there to read the product instead.
-class Recomputation {
-public:
-  Recomputation(MutableArrayRef<Group> groups, const Backend &backend)
-      : groups(groups), backend(backend) {
-    for (auto [i, group] : llvm::enumerate(groups))
-      for (linalg::GenericOp op : group.ops)
-        groupOf[op] = i;
-  }
-
-  void run() {
-    for (unsigned i = 0; i < groups.size(); ++i) {
-      SmallVector<linalg::GenericOp> ops = groups[i].ops;
-      for (linalg::GenericOp op : ops)
-        if (isCheap(op) && readsFromMemory(op))
-          moveToUsers(op, i);
-    }
-  }
-
-private:
-  /// The maximum number of operations of a cheap body.
-  static constexpr unsigned kMostOperations = 6;
-  /// Other operands than the largest are at least this many times smaller.
-  static constexpr int64_t kSmaller = 16;
-
-  static int64_t bytesOf(Value value) {
-    auto type = cast<RankedTensorType>(value.getType());
-    return type.getNumElements() *
-           llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  }
-
-  /// The operand that determines the memory traffic of `op`.
-  static Value largestInput(linalg::GenericOp op) {
-    SmallVector<Value> inputs(op.getDpsInputs());
-    return *llvm::max_element(
-        inputs, [](Value a, Value b) { return bytesOf(a) < bytesOf(b); });
-  }
-
-  /// Whether `op` does a few operations on each element of one large tensor,
-  /// which is no larger than its result.
-  static bool isCheap(linalg::GenericOp op) {
-    if (op.getNumResults() != 1 || op.getNumDpsInputs() == 0 ||
-        op.getNumReductionLoops() > 0 || !computedReads(op).empty() ||
-        !op.getDpsInits()[0].getDefiningOp<tensor::EmptyOp>())
-      return false;
-    unsigned operations = 0;
-    for (Operation &inner : op.getBody()->without_terminator()) {
-      if (!isa<arith::ArithDialect>(inner.getDialect()) ||
-          isa<arith::DivFOp, arith::RemFOp>(inner))
-        return false;
-      operations += !isa<arith::ConstantOp>(inner);
-    }
-    Value input = largestInput(op);
-    const int64_t bytes = bytesOf(op.getResult(0));
-    return operations > 0 && operations <= kMostOperations &&
-           bytesOf(input) <= bytes &&
-           llvm::all_of(op.getDpsInputs(), [&](Value other) {
-             return other == input || bytesOf(other) * kSmaller <= bytes;
-           });
-  }
-
-  /// Whether the inputs of `op` are in memory anyway: they are constants,
-  /// arguments, states, or results of library kernels.
-  static bool readsFromMemory(linalg::GenericOp op) {
-    return llvm::all_of(op.getDpsInputs(), [&](Value input) {
-      Operation *maker = memoryRoot(input).getDefiningOp();
-      return !maker || !isa<linalg::GenericOp>(maker);
-    });
-  }
-
-  /// The users of `value` outside of `group`, through views. Fails if one is
-  /// not in a kernel.
-  LogicalResult findUsers(Value value, unsigned group,
-                          SmallVectorImpl<OpOperand *> &uses) {
-    for (OpOperand &use : value.getUses()) {
-      Operation *user = use.getOwner();
-      auto generic = dyn_cast<linalg::GenericOp>(user);
-      if (!generic || !groupOf.count(generic) || !generic.isDpsInput(&use))
-        return failure();
-      if (groupOf[generic] != group)
-        uses.push_back(&use);
-    }
-    return success();
-  }
-
-  /// Gives each other kernel that uses the result of `op` its own copy of `op`,
-  /// if all of them can have one.
-  void moveToUsers(linalg::GenericOp op, unsigned group) {
-    SmallVector<OpOperand *> uses;
-    if (failed(findUsers(op.getResult(0), group, uses)) || uses.empty())
-      return;
-    std::map<unsigned, SmallVector<OpOperand *>> usesOf;
-    for (OpOperand *use : uses)
-      usesOf[groupOf[cast<linalg::GenericOp>(use->getOwner())]].push_back(use);
-    std::vector<std::pair<unsigned, Group>> changed;
-    SmallVector<Operation *> copies;
-    for (auto &[user, theirs] : usesOf) {
-      Group &old = groups[user];
-      OpBuilder builder(old.ops.front());
-      auto copy = cast<linalg::GenericOp>(builder.clone(*op));
-      copies.push_back(copy);
-      for (OpOperand *use : theirs)
-        use->set(copy.getResult(0));
-      Group next;
-      next.ops.push_back(copy);
-      next.ops.append(old.ops);
-      std::optional<KernelDomain> domain = analyzeKernel(next.ops);
-      std::optional<LaunchShape> shape;
-      if (domain)
-        shape = backend.launchShape(*domain);
-      if (!shape || shape->lanes < old.shape.lanes ||
-          shape->items < old.shape.items ||
-          countOperands(next.ops) > backend.fusionLimits().operands)
-        break;
-      next.domain = std::move(*domain);
-      next.shape = *shape;
-      changed.emplace_back(user, std::move(next));
-    }
-    if (changed.size() < usesOf.size()) {
-      for (OpOperand *use : uses)
-        use->set(op.getResult(0));
-      for (Operation *copy : copies)
-        copy->erase();
-      return;
-    }
-    for (auto &[user, next] : changed) {
-      groupOf[next.ops.front()] = user;
-      groups[user] = std::move(next);
-    }
-  }
-
-  MutableArrayRef<Group> groups;
-  const Backend &backend;
-  DenseMap<linalg::GenericOp, unsigned> groupOf;
 };
 
 /// Outlines groups into functions, one for each distinct body.
@@ -836,7 +673,7 @@ struct FuseKernelsPass : mpc::impl::FuseKernelsPassBase<FuseKernelsPass> {
       Grouping grouping(func, *device, report);
       grouping.run();
       std::vector<Group> groups = grouping.takeGroups();
-      Recomputation(groups, *device).run();
+      recomputeInUsers(groups, *device);
       for (const Group &group : groups)
         outliner.outline(group);
       // The original ops of the groups are unused now.

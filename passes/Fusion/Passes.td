@@ -169,6 +169,18 @@ def ComposeDataMovementPass : Pass<"mpc-compose-data-movement", "::mlir::func::F
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def SinkIntoSlicesPass : Pass<"mpc-sink-into-slices", "::mlir::func::FuncOp"> {
+  let summary = "Compute elements where slices of them go";
+  let description = [{
+    An elementwise op whose result is read only by slices, none of which overlap,
+    is computed by the slices: the bias of a projection to query, key and value
+    is added where they are split, and the sum is not stored. The ops walk
+    different numbers of elements, so `mpc-fuse-kernels` could not merge them.
+    Slices that do not read and write along rows are left alone.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def SplitReductionsPass : Pass<"mpc-split-reductions", "::mlir::func::FuncOp"> {
   let summary = "Split reductions into steps that one kernel can compute and threads can share";
   let description = [{

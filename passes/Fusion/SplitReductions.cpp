@@ -463,10 +463,12 @@ static linalg::GenericOp splitLongRows(linalg::GenericOp op,
 /// With fewer rows per block, the partial sums are too large compared with
 /// their operand.
 static constexpr int64_t kLeastRows = 8;
+/// Rows of a block for which a second dimension is cut, at least.
+static constexpr int64_t kRowsOfBlock = 32;
 
-/// The number of even blocks into which the reduced dimensions of a sum down the
-/// rows can be cut: of the first one, and on a GPU, if each of its indices is a
-/// block, of the second one.
+/// The number of even blocks into which the reduced dimensions of a sum down
+/// the rows can be cut: of the first one, and on a GPU, if each of its indices
+/// is a block, of the second one.
 struct RowBlocks {
   int64_t first, second = 1;
 
@@ -477,7 +479,7 @@ struct RowBlocks {
     if (!limits.splitRows || dims.size() == 1 || first < loops[dims[0]])
       return;
     const int64_t most =
-        std::min(limits.rowBlocks, ReducedRun(op).size / kLeastRows);
+        std::min(limits.rowBlocks, ReducedRun(op).size / kRowsOfBlock);
     second = largestDivisor(loops[dims[1]], most / first);
   }
   int64_t count() const { return first * second; }
