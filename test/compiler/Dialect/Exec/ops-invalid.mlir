@@ -21,6 +21,20 @@ exec.entry @launch_c1_grain inputs = [] outputs = [] {
 
 // -----
 
+exec.entry @launch_c2 inputs = [] outputs = [] {
+  // expected-error @+1 {{attribute 'threads' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative whose maximum value is 1024}}
+  exec.launch @kernel_0 items 1 grain 1 threads 2048 []
+}
+
+// -----
+
+exec.entry @launch_c3 inputs = [] outputs = [] {
+  // expected-error @+1 {{attribute 'shared' failed to satisfy constraint: 64-bit signless integer attribute whose value is non-negative whose maximum value is 232448}}
+  exec.launch @kernel_0 items 1 grain 1 threads 1024 shared 262144 []
+}
+
+// -----
+
 exec.entry @operands inputs = [] outputs = [] {
   // expected-error @+1 {{attribute 'operands' failed to satisfy constraint: array of buffers}}
   exec.launch @kernel_0 items 1 grain 1 [4 : i64]
