@@ -281,8 +281,9 @@ private:
 
   /// True if `from` is a sum over all elements that ops outside of `home` can
   /// use before the other operands of `home` exist: for example the number of
-  /// labels, which the gradient of a loss needs but the loss itself does not
-  /// determine. One launch saved would keep both in separate kernels.
+  /// labels, by which both the loss and its gradient are divided. Merging it
+  /// with the division of the loss would save a launch, but keep the gradient
+  /// out of the loss's kernel.
   bool delaysTotal(const Group &from, const Group &home) const {
     if (!isTotal(from))
       return false;
