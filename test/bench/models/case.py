@@ -54,6 +54,12 @@ class Case:
             return functional.cross_entropy(output.flatten(0, -2), self.wanted.flatten())
         return functional.cross_entropy(output, self.wanted)
 
+    def move_to(self, device):
+        self.module.to(device)
+        self.inputs = {name: tensor.to(device) for name, tensor in self.inputs.items()}
+        if self.wanted is not None:
+            self.wanted = self.wanted.to(device)
+
     def use_channels_last(self):
         layout = torch.channels_last
         self.module.to(memory_format=layout)

@@ -30,10 +30,11 @@ from side import say, serve
 def make_case(job):
     """The case of a job, always with the same weights and batch."""
     entry = next(entry for entry in CATALOG if entry.name == job["name"])
+    arguments = entry.tiny if job["tiny"] else job.get("arguments", {})
     module, function = entry.maker.split(".")
     torch.manual_seed(SEED)
     maker = getattr(importlib.import_module(f"models.{module}"), function)
-    case = maker(**(entry.tiny if job["tiny"] else {}))
+    case = maker(**arguments)
     case.module.train()
     return case
 
@@ -41,10 +42,12 @@ def make_case(job):
 class Training:
     """A model with its optimizer and one batch; `step` is what is timed."""
 
-    def __init__(self, case, mode="eager", precision="fp32"):
+    def __init__(self, case, mode="eager", precision="fp32", device="cpu"):
+        case.move_to(device)
         if case.channels_last:
             case.use_channels_last()
         self.case = case
+        self.device = device
         self.low = precision == "bf16"
         self.optimizer = torch.optim.AdamW(
             case.module.parameters(), lr=case.rate, weight_decay=0.01, fused=True
@@ -54,7 +57,9 @@ class Training:
             self.forward = torch.compile(self.compute_loss)
 
     def compute_loss(self):
-        low = torch.autocast("cpu", torch.bfloat16) if self.low else contextlib.nullcontext()
+        low = contextlib.nullcontext()
+        if self.low:
+            low = torch.autocast(self.device, torch.bfloat16)
         with low:
             return self.case.compute_loss()
 
@@ -63,16 +68,20 @@ class Training:
         loss = self.forward()
         loss.backward()
         self.optimizer.step()
-        return loss.item()
+        return loss.detach()
 
     def time(self, steps):
+        """Waits for each step on a CPU only, as mpc does."""
         start = time.perf_counter()
         for _ in range(steps):
-            self.step()
+            loss = self.step()
+            if self.device == "cpu":
+                loss.item()
+        loss.item()
         return {"seconds": time.perf_counter() - start}
 
     def losses(self, steps):
-        return {"losses": [self.step() for _ in range(steps)]}
+        return {"losses": [self.step().item() for _ in range(steps)]}
 
 
 def count_conv_backward(grad, x, weight, _b, _s, _p, _d, transposed, _o, _g, wanted, **_):
@@ -157,7 +166,8 @@ def main():
         return say(measure_peak(job["size"]))
     if job["mode"] == "prepare":
         return say(prepare(job))
-    training = Training(make_case(job), job["mode"], job["precision"])
+    device = job.get("device", "cpu")
+    training = Training(make_case(job), job["mode"], job["precision"], device)
     imported = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     say({"ready": True, "peak_bytes": imported})
     serve({"steps": training.time, "losses": training.losses})
