@@ -214,6 +214,17 @@ static std::string gptModel() {
          "logits = Gemm <transB = 1> (f, w)\n}\n";
 }
 
+/// Classifies digits as some of 515 classes, whose rows GPUs pad.
+static std::string classesModel() {
+  return "<ir_version: 8, opset_import: [\"\" : 17]>\n"
+         "classes (float[64, 1, 8, 8] images) => (float[64, 515] logits)\n<" +
+         parameter("v", 16, 64) + ", " + parameter("w", 515, 16) + ", " +
+         parameter("b", 1, 515) +
+         ">\n{\n"
+         "  f = Flatten (images)\n  g = Gemm <transB = 1> (f, v)\n"
+         "  h = Tanh (g)\n  logits = Gemm <transB = 1> (h, w, b)\n}\n";
+}
+
 /// Whether the device can multiply FP8.
 static bool hasFp8() {
   unsigned version = 0;
@@ -225,13 +236,14 @@ static bool hasFp8() {
 static LogicalResult makeModels() {
   const llvm::StringMap<std::string> texts = {{"tokens", tokensModel()},
                                               {"attention", attentionModel()},
+                                              {"classes", classesModel()},
                                               {"gpt", gptModel()},
                                               {"recurrent", recurrentModel()}};
   for (const auto &text : texts)
     if (failed(writeFile(text.first().str() + ".onnxtxt", text.second)))
       return failure();
   for (std::string model :
-       {"mlp", "cnn", "tokens", "attention", "gpt", "recurrent"})
+       {"mlp", "cnn", "tokens", "attention", "classes", "gpt", "recurrent"})
     for (std::string precision : {"fp32", "tf32", "bf16", "fp16", "fp8"}) {
       // TF32 changes only products.
       if (precision == "tf32" && model != "mlp" && model != "attention")
@@ -239,6 +251,8 @@ static LogicalResult makeModels() {
       if (precision == "fp8" &&
           ((model != "mlp" && model != "gpt") || !hasFp8()))
         continue;
+      // The padding is the same in all precisions.
+      if (model == "classes" && precision != "bf16") continue;
       CompileOptions options = commonOptions();
       const bool isText = texts.contains(model);
       options.model = isText ? folder + "/" + model + ".onnxtxt"
