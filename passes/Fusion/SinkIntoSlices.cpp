@@ -47,6 +47,14 @@ static bool isElementwise(linalg::GenericOp op) {
   });
 }
 
+/// The number of elements that a slice writes.
+static int64_t countElements(linalg::GenericOp slice) {
+  int64_t count = 1;
+  for (int64_t extent : slice.getStaticLoopRanges())
+    count *= extent;
+  return count;
+}
+
 /// True if `op` reads a part of `source` and nothing else, along rows of both.
 static bool isSliceOf(linalg::GenericOp op, Value source) {
   if (op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
@@ -56,11 +64,8 @@ static bool isSliceOf(linalg::GenericOp op, Value source) {
   OpOperand *init = op.getDpsInitOperand(0);
   if (!op.getMatchingBlockArgument(init).use_empty())
     return false;
-  int64_t elements = 1;
-  for (int64_t extent : op.getStaticLoopRanges())
-    elements *= extent;
   AffineMap reads = op.getMatchingIndexingMap(op.getDpsInputOperand(0));
-  return elements < typeOf(source).getNumElements() &&
+  return countElements(op) < typeOf(source).getNumElements() &&
          reads.getNumResults() > 0 &&
          reads.getResults().back().isFunctionOfDim(op.getNumLoops() - 1);
 }
@@ -160,10 +165,7 @@ static SmallVector<linalg::GenericOp> findSlices(linalg::GenericOp op,
     if (!slice || !isSliceOf(slice, source))
       return {};
     slices.push_back(slice);
-    int64_t count = 1;
-    for (int64_t extent : slice.getStaticLoopRanges())
-      count *= extent;
-    elements += count;
+    elements += countElements(slice);
   }
   if (slices.size() < 2 || elements > typeOf(source).getNumElements())
     slices.clear();

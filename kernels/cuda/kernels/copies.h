@@ -15,10 +15,9 @@ namespace mpc::kernels {
 
 class CudaCopies {
  public:
-  // Copies nothing yet if the kernel is not available here: this build has no
-  // code for this device.
   explicit CudaCopies(const CudaContext& context);
 
+  // False if this build has no code for this device; then do not call enqueue.
   bool available() const { return function_ != nullptr; }
 
   // Enqueues at most kMaxCopyPieces copies. Returns "" or what failed.
