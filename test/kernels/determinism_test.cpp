@@ -41,6 +41,7 @@ std::vector<KernelDesc> calls() {
     matmul({64, 4096}, {4096, 32}, {64, 32}, false, false);
     matmul({300, 500}, {700, 500}, {300, 700}, false, true);
     matmul({1, 8192}, {8192, 300}, {1, 300}, false, false);
+    matmul({2100, 200}, {2100, 400}, {200, 400}, true, false);
     matmul({12, 100, 64}, {12, 100, 64}, {12, 100, 100}, false, true);
     matmul({501, 9, 10}, {501, 10, 11}, {501, 9, 11}, false, false);
   }

@@ -55,7 +55,7 @@ struct Panel {
 };
 using PackFunction = void (*)(const Panel&, float* to);
 
-constexpr int kMaxRows = 14, kMaxVectors = 4;
+constexpr int kMaxRows = 8, kMaxVectors = 4;
 // By the number of rows and of vectors, both less one.
 using TileFunctions =
     std::array<std::array<TileFunction, kMaxVectors>, kMaxRows>;
@@ -105,10 +105,13 @@ constexpr int64_t kMaxPackedLhs = 1 << 20, kMaxPackedRhs = 1 << 19;
 constexpr int64_t kMaxSummed = 512;
 // Reading in place pays up to so many uses of an element if the cache can hold
 // the lines, and always for few uses.
-constexpr int64_t kMaxUsesInPlace = 512, kMaxLinesPerSet = 16, kFewUses = 12;
+constexpr int64_t kMaxUsesInPlace = 256, kMaxLinesPerSet = 16, kFewUses = 12;
 constexpr int64_t kMaxRowOfPieces = 512, kMaxUsesOfPieces = 256;
 // Vectors of rows up to which the transposed product is computed.
 constexpr int64_t kMaxSwappedVectors = 1;
+// How many times what the cache holds of a left operand may be read again for
+// each block of columns.
+constexpr int64_t kMaxRereadBlocks = 4;
 // Tasks for each thread, so that one that is interrupted delays the others
 // less.
 constexpr int64_t kTasksPerThread = 3;
@@ -173,12 +176,18 @@ class Gemm::Run {
         lhs_(lhs),
         rhs_(rhs),
         result_(result),
-        packed_rhs_(static_cast<float*>(scratch)),
-        packed_lhs_(packed_rhs_ + gemm.rhs_floats_),
-        sums_(packed_lhs_ + gemm.lhs_floats_),
-        edge_(sums_ + gemm.sum_floats_ +
-              static_cast<size_t>(thread) * gemm.edge_floats_),
-        packed_columns_(packed_columns) {}
+        packed_columns_(packed_columns) {
+    const auto part = [&](size_t floats, int parts, int index) {
+      float* first = static_cast<float*>(scratch);
+      scratch = first + floats * static_cast<size_t>(parts);
+      return first + floats * static_cast<size_t>(index);
+    };
+    const int owners = g_.owners(), owner = g_.owns_columns_ ? thread : 0;
+    packed_rhs_ = part(g_.rhs_floats_, owners, owner);
+    packed_lhs_ = part(g_.lhs_floats_, 1, 0);
+    sums_ = part(g_.sum_floats_, owners, owner);
+    edge_ = part(g_.edge_floats_, g_.threads_, thread);
+  }
 
   int64_t steps() const {
     return divide_up(s_.n, g_.columns_) * divide_up(s_.m, g_.summed_rows_) *
@@ -215,25 +224,38 @@ class Gemm::Run {
   void multiply_step() {
     for (row_ = begin_; row_ < end_; row_ += g_.rows_) {
       begin_rows(std::min(g_.rows_, end_ - row_));
-      if (packs_lhs()) pack_rows(0, tiles_);
+      if (packs_lhs() && !g_.owns_columns_) pack_rows(0, tiles_);
       for (int64_t first = 0; first < columns_; first += g_.tile_columns_)
         multiply_panel(first,
                        packs_rhs() && row_ == begin_ && !is_packed(first));
     }
   }
 
+  // All steps of a block of columns, whose left operand has been packed.
+  void multiply_columns(int64_t block) {
+    const int64_t steps = divide_up(s_.k, g_.depth_);
+    for (int64_t step = 0; step < steps; ++step) {
+      begin_step(block * steps + step);
+      multiply_step();
+    }
+    if (rounds()) round(0, 1);
+  }
+
   // A share of the packing of a step.
   void pack(int part, int parts) {
-    if (packs_lhs()) {
-      const int64_t blocks = divide_up(end_ - begin_, g_.rows_);
-      for (int64_t b = 0; b < blocks; ++b) {
-        row_ = begin_ + b * g_.rows_;
-        begin_rows(std::min(g_.rows_, end_ - row_));
-        const Range mine = share(tiles_, part, parts);
-        pack_rows(mine.begin, mine.end);
-      }
+    if (packs_lhs()) pack_lhs(part, parts);
+    if (packs_rhs()) pack_rhs(part, parts);
+  }
+  void pack_lhs(int part, int parts) {
+    const int64_t blocks = divide_up(end_ - begin_, g_.rows_);
+    for (int64_t b = 0; b < blocks; ++b) {
+      row_ = begin_ + b * g_.rows_;
+      begin_rows(std::min(g_.rows_, end_ - row_));
+      const Range mine = share(tiles_, part, parts);
+      pack_rows(mine.begin, mine.end);
     }
-    if (!packs_rhs()) return;
+  }
+  void pack_rhs(int part, int parts) {
     const int64_t whole = columns_ / g_.tile_columns_;
     const Range mine = share(whole, part, parts);
     if (mine.begin != mine.end) {
@@ -302,10 +324,12 @@ class Gemm::Run {
       block = (row_ - begin_) / g_.rows_;
     lhs_block_ = packed_lhs_ + block * g_.lhs_block_floats();
   }
-  // Whether an earlier product has packed the panel.
+  // Whether an earlier product has packed the panel, with as many vectors.
   bool is_packed(int64_t first) const {
-    return packed_columns_ == s_.n ||
-           first + g_.tile_columns_ <= packed_columns_;
+    const int64_t lanes = std::min(g_.tile_columns_, s_.n - first),
+                  packed = std::min(g_.tile_columns_, packed_columns_ - first);
+    return lanes <= packed &&
+           round_up(lanes, loops_.width) == round_up(packed, loops_.width);
   }
   // The rows of a tile, from the first of the block.
   Range tile_rows(int64_t tile) const {
@@ -425,7 +449,7 @@ class Gemm::Run {
   const GemmLoops& loops_ = best_loops();
   const void *const lhs_, *const rhs_;
   void* const result_;
-  float *const packed_rhs_, *const packed_lhs_, *const sums_, *const edge_;
+  float *packed_rhs_, *packed_lhs_, *sums_, *edge_;
   const int64_t packed_columns_;
   // The step: its columns, the rows that are finished with it, and the block of
   // the result, from row 0 on.
@@ -443,6 +467,7 @@ Gemm::Gemm(const GemmShape& shape, int threads)
     : shape_(shape), threads_(threads) {
   choose_tiles();
   choose_blocks();
+  choose_owners();
   choose_tasks();
   const auto floats = [](int64_t count) {
     return static_cast<size_t>(round_up(count, 16));
@@ -462,8 +487,10 @@ Gemm::Gemm(const GemmShape& shape, int threads)
   edge_floats_ = floats(tile_rows_ * tile_columns_ +
                         (packs_rhs_ ? 0 : tile_columns_ * depth_));
   scratch_bytes_ =
-      sizeof(float) * (lhs_floats_ + rhs_floats_ + sum_floats_ +
-                       edge_floats_ * static_cast<size_t>(threads_));
+      sizeof(float) *
+      (lhs_floats_ +
+       (rhs_floats_ + sum_floats_) * static_cast<size_t>(owners()) +
+       edge_floats_ * static_cast<size_t>(threads_));
 }
 
 // Packing writes whole vectors, beyond the end of a tile.
@@ -537,6 +564,20 @@ void Gemm::choose_blocks() {
       std::min(m, std::max(summed_rows_ / rows_, int64_t{1}) * rows_);
 }
 
+// A block of columns is then packed where it is used, but each reads the whole
+// left operand again.
+void Gemm::choose_owners() {
+  owns_columns_ =
+      threads_ > 1 && packs_rhs_ && !is_swapped_ &&
+      shape_.m * depth_ <= kMaxRereadBlocks * cached_floats() &&
+      divide_up(shape_.n, tile_columns_) >= threads_ * kTasksPerThread &&
+      (!packs_lhs_ || shape_.m * shape_.k <= kMaxPackedLhs);
+  if (!owns_columns_) return;
+  columns_ = tile_columns_;
+  summed_rows_ = shape_.m;
+  keeps_lhs_ = packs_lhs_;
+}
+
 // Divides blocks until there are enough tasks, first into panels.
 void Gemm::choose_tasks() {
   task_rows_ = round_up(rows_, tile_rows_);
@@ -576,6 +617,7 @@ int64_t Gemm::packed_columns(const Gemm& previous) const {
 
 void Gemm::run(const void* lhs, const void* rhs, void* result, void* scratch,
                const Gemm* previous) const {
+  if (owns_columns_) return run_blocks_of_columns(lhs, rhs, result, scratch);
   if (is_swapped_) std::swap(lhs, rhs);
   const int64_t packed = previous ? packed_columns(*previous) : 0;
   const auto run_of = [&](int thread) {
@@ -614,6 +656,30 @@ void Gemm::run(const void* lhs, const void* rhs, void* result, void* scratch,
         run.round(part, parts);
       });
   }
+}
+
+void Gemm::run_blocks_of_columns(const void* lhs, const void* rhs, void* result,
+                                 void* scratch) const {
+  const auto run_of = [&](int thread) {
+    return Run(*this, lhs, rhs, result, scratch, thread, 0);
+  };
+  if (packs_lhs_)
+    parallel(threads_, [&](int part, int parts) {
+      Run run = run_of(part);
+      for (int64_t step = 0; step < divide_up(shape_.k, depth_); ++step) {
+        run.begin_step(step);
+        run.pack_lhs(part, parts);
+      }
+    });
+  alignas(64) std::atomic<int64_t> next{0};
+  parallel(threads_, [&](int part, int) {
+    Run run = run_of(part);
+    for (;;) {
+      const int64_t block = next.fetch_add(1, std::memory_order_relaxed);
+      if (block * columns_ >= shape_.n) return;
+      run.multiply_columns(block);
+    }
+  });
 }
 
 const char* gemm_instructions() { return best_loops().name; }

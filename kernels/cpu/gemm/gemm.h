@@ -44,6 +44,8 @@ class Gemm {
  private:
   class Run;
 
+  void run_blocks_of_columns(const void* lhs, const void* rhs, void* result,
+                             void* scratch) const;
   // Floats for the packed rows of a tile, and of a block.
   int64_t lhs_tile_floats() const;
   int64_t lhs_block_floats() const;
@@ -52,7 +54,10 @@ class Gemm {
   int64_t packed_columns(const Gemm& previous) const;
   void choose_tiles();
   void choose_blocks();
+  void choose_owners();
   void choose_tasks();
+  // Threads that have packed columns and sums of their own.
+  int owners() const { return owns_columns_ ? threads_ : 1; }
 
   GemmShape shape_;
   int threads_;
@@ -64,8 +69,12 @@ class Gemm {
   // of `summed_rows_` rows are finished one after another.
   int64_t depth_, rows_, columns_, summed_rows_;
   bool keeps_lhs_;  // All of the left operand is packed, once.
+  // Each thread packs and multiplies blocks of columns by itself, so that they
+  // stay in its cache.
+  bool owns_columns_ = false;
   // A task is a part of a block that one thread computes.
   int64_t task_rows_, task_columns_;
+  // Floats of scratch memory; those of columns and sums for each owner.
   size_t lhs_floats_, rhs_floats_, sum_floats_, edge_floats_;
   size_t scratch_bytes_;
 };

@@ -9,7 +9,7 @@ constexpr int64_t kWidth = Lanes::kWidth;
 // The sums of a tile fit in the registers together with a row of the right
 // operand and an element of the left one.
 #if MPC_VECTOR_WIDTH == 16
-constexpr TileSize kLow = {6, 4}, kHigh = {14, 2}, kSkinny = {8, 2};
+constexpr TileSize kLow = {6, 4}, kHigh = {8, 3}, kSkinny = {8, 2};
 constexpr const char* kName = "avx512";
 #else
 constexpr TileSize kLow = {6, 2}, kHigh = {6, 2}, kSkinny = {6, 2};
