@@ -137,6 +137,9 @@ class Device {
   // both live as long as the device.
   virtual mpc_status_t allocate(uint64_t state_size, uint64_t arena_size) = 0;
 
+  // The memory of the states, if the host may use it; otherwise null.
+  virtual uint8_t* host_states() { return nullptr; }
+
   // Copies bytes of the caller to or from [offset, offset + size) of a memory
   // space, after all work that is already queued, and waits for the copy.
   virtual mpc_status_t upload(schema::Space space, uint64_t offset,

@@ -395,6 +395,8 @@ class HostDevice : public Device {
     return arena_.allocate(options_.allocator, arena_size, "the arena");
   }
 
+  uint8_t* host_states() override { return states_.data(); }
+
   mpc_status_t upload(schema::Space space, uint64_t offset, const void* data,
                       uint64_t size, MemoryKind) override {
     if (size > 0) std::memcpy(memory(space) + offset, data, size);

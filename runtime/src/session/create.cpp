@@ -110,11 +110,13 @@ mpc_status_t create_session(const mpc_program_t* program,
   session->input_room.reserve(most_inputs(*session->variant));
   MPC_RETURN_IF_ERROR(session->device->allocate(
       program->root->state_size(), session->variant->arena_size()));
-  {
-    Memory states;
-    MPC_RETURN_IF_ERROR(make_initial_states(*program, options.seed, &states));
+  if (uint8_t* states = session->device->host_states()) {
+    MPC_RETURN_IF_ERROR(write_initial_states(*program, options.seed, states));
+  } else {
+    Memory copy;
+    MPC_RETURN_IF_ERROR(make_initial_states(*program, options.seed, &copy));
     MPC_RETURN_IF_ERROR(session->device->upload(schema::Space::State, 0,
-                                                states.data(), states.size()));
+                                                copy.data(), copy.size()));
   }
   MPC_RETURN_IF_ERROR(session->device->prepare(&session->executable));
   MPC_RETURN_IF_ERROR(initialize_states(session.get()));

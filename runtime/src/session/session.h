@@ -177,12 +177,16 @@ StepReads find_step_reads(const KnownEntries& known);
 // Sets initial states to the outputs of `initialize`, if the program has it.
 mpc_status_t initialize_states(mpc_session_t* session);
 
-// Makes the initial values of all states, in host memory.
+// Writes the initial values of all states to the state memory, which is zeroed.
+mpc_status_t write_initial_states(const mpc_program_t& program, uint64_t seed,
+                                  uint8_t* states);
+
+// The same to new host memory.
 mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
                                  Memory* out_states);
 
-// Rounds the source of every working copy into the copy. `states` is a copy of
-// the state memory.
+// Rounds the source of every working copy into the copy. `states` is the
+// state memory or a copy.
 void renew_working_copies(const mpc_program_t& program, uint8_t* states);
 
 // The timeline of the session's profile, which has stopped, as text that the

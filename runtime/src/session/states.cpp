@@ -25,17 +25,22 @@ void renew_working_copies(const mpc_program_t& program, uint8_t* states) {
   }
 }
 
-mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
-                                 Memory* out_states) {
-  const schema::Program& root = *program.root;
-  Memory states;
-  MPC_RETURN_IF_ERROR(states.allocate(default_allocator(), root.state_size(),
-                                      "the initial states"));
-  MPC_RETURN_IF_ERROR(program.initial.copy(root, states.data()));
+mpc_status_t write_initial_states(const mpc_program_t& program, uint64_t seed,
+                                  uint8_t* states) {
+  MPC_RETURN_IF_ERROR(program.initial.copy(*program.root, states));
   if (const StateTensor* tensor =
           find_tensor(program, schema::StateRole::RandomSeed))
-    std::memcpy(states.data() + tensor->offset, &seed, sizeof(seed));
-  renew_working_copies(program, states.data());
+    std::memcpy(states + tensor->offset, &seed, sizeof(seed));
+  renew_working_copies(program, states);
+  return nullptr;
+}
+
+mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
+                                 Memory* out_states) {
+  Memory states;
+  MPC_RETURN_IF_ERROR(states.allocate(
+      default_allocator(), program.root->state_size(), "the initial states"));
+  MPC_RETURN_IF_ERROR(write_initial_states(program, seed, states.data()));
   *out_states = std::move(states);
   return nullptr;
 }
