@@ -65,22 +65,21 @@ lower_levels() {
   case "$features" in *'"amx_bf16"'*) echo AVX512_CORE_BF16 ;; esac
 }
 
-# run_level LEVEL: runs the tests that depend on CPU instructions, or all of them.
-# Without --long, only each fifth test of models. AMX, which AVX512_CORE_BF16 leaves
-# out, changes the kernels of the library only.
+# run_level LEVEL SHARD: runs the tests that depend on CPU instructions, or all of
+# them. Without --long, only a quarter of the tests of generated code, another one at
+# each level. AMX, which AVX512_CORE_BF16 leaves out, changes the kernels of the
+# library only.
 run_level() {
   local -x MPC_MAX_CPU_ISA=$1
-  local results=$results/levels/$1 programs lit
-  programs='^mpc-(codegen|kernels)-test$'
+  local results=$results/levels/$1 programs='^mpc-kernels-test$' lit
   lit='goldens/(digits|transformers).test|tools/mpc/(all/cpu-levels|train/digits|compile/targets).test'
-  [ "$1" != AVX512_CORE_BF16 ] || programs='^mpc-kernels-test$'
   [ -z "$long" ] || programs=. lit=.
   mkdir -p "$results/gtest"
   run_ctest "$build" "$results" -R "$programs" || true
   if [ -z "$long" ] && [ "$1" != AVX512_CORE_BF16 ]; then
-    mkdir -p "$results/models/gtest"
-    GTEST_TOTAL_SHARDS=5 GTEST_SHARD_INDEX=0 \
-      run_ctest "$build" "$results/models" -R '^mpc-models-test$' || true
+    mkdir -p "$results/generated/gtest"
+    GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=$2 \
+      run_ctest "$build" "$results/generated" -R '^mpc-(codegen|models)-test$' || true
   fi
   run_lit "$results" --filter="$lit"
 }
@@ -212,8 +211,10 @@ mkdir -p "$results/gtest" "$results/sanitized/gtest"
 step "Running the programs that are tests" run_ctest "$build" "$results" || true
 step "Running those with sanitizers" run_sanitized || true
 step "Running lit" run_lit "$results" || true
+shard=0
 for level in $(lower_levels); do
-  step "Running what depends on instructions with $level" run_level "$level" || true
+  step "Running what depends on instructions with $level" run_level "$level" $shard || true
+  shard=$((shard + 1))
 done
 [ -z "$long" ] || step "Training random deep graphs for a step" run_deep_sweep || true
 python3 "$root/tools/count_tests.py" "$results"
