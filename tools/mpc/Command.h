@@ -53,6 +53,7 @@ Action addCompile(CLI::App &app);
 Action addTrain(CLI::App &app);
 Action addEval(CLI::App &app);
 Action addPredict(CLI::App &app);
+Action addGenerate(CLI::App &app);
 Action addExport(CLI::App &app);
 Action addReport(CLI::App &app);
 Action addCompare(CLI::App &app);

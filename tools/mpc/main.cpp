@@ -106,6 +106,7 @@ int main(int argc, char **argv) {
   actions.push_back(addTrain(app));
   actions.push_back(addEval(app));
   actions.push_back(addPredict(app));
+  actions.push_back(addGenerate(app));
 #ifdef MPC_HAS_COMPILER
   actions.push_back(addExport(app));
   actions.push_back(addReport(app));

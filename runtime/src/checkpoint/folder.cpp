@@ -51,7 +51,8 @@ enum class Kind { kWhole, kOld, kTemporary };
 struct Candidate {
   std::string name;
   Kind kind;
-  uint64_t step;
+  bool is_best;   // "best": kept beside the checkpoints of steps.
+  uint64_t step;  // 0 for the best one.
   uint64_t process = 0;  // The writer of an old or temporary one, and its host.
   std::string host;
 };
@@ -61,14 +62,20 @@ bool all_digits(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Parses "step-1000" and "step-1000.tmp-<pid>-<host>-<random>". If a name has
+// Parses "step-1000" and "step-1000.tmp-<pid>-<host>-<random>", or the same with
+// "best". If a name has
 // several such suffixes, because it was moved aside more than once, the last
 // one counts.
 bool parse_candidate(const std::string& name, Candidate* out) {
-  if (name.compare(0, 5, "step-") != 0) return false;
   size_t dot = name.find('.');
-  std::string step = name.substr(5, dot == std::string::npos ? dot : dot - 5);
-  if (!all_digits(step)) return false;
+  const std::string stem = name.substr(0, dot);
+  std::string step = "0";
+  out->is_best = stem == "best";
+  if (!out->is_best) {
+    if (stem.compare(0, 5, "step-") != 0) return false;
+    step = stem.substr(5);
+    if (!all_digits(step)) return false;
+  }
   out->name = name;
   out->step = std::strtoull(step.c_str(), nullptr, 10);
   out->kind = Kind::kWhole;
@@ -117,15 +124,17 @@ mpc_status_t newest_unreadable(mpc_status_t status) {
 }
 
 // Everything in the folder whose name can come from saving, newest first; for
-// the same step, the one that was not moved aside first.
+// the same step, the one that was not moved aside first. Without the best one
+// unless `with_best`.
 int list_candidates(Files& files, const std::string& folder,
-                    std::vector<Candidate>* out) {
+                    std::vector<Candidate>* out, bool with_best = false) {
   std::vector<std::string> names;
   int result = files.list(folder.c_str(), &names);
   if (result < 0) return result;
   for (const std::string& name : names) {
     Candidate candidate;
-    if (parse_candidate(name, &candidate)) out->push_back(std::move(candidate));
+    if (parse_candidate(name, &candidate) && (with_best || !candidate.is_best))
+      out->push_back(std::move(candidate));
   }
   std::sort(out->begin(), out->end(),
             [](const Candidate& a, const Candidate& b) {
@@ -249,7 +258,7 @@ mpc_status_t load_latest(mpc_session_t* session, const std::string& folder,
 
 mpc_status_t remove_leftovers(Files& files, const std::string& folder) {
   std::vector<Candidate> candidates;
-  int result = list_candidates(files, folder, &candidates);
+  int result = list_candidates(files, folder, &candidates, true);
   if (result == -ENOENT) return nullptr;
   if (result < 0) return io_error("read", folder, result);
   for (const Candidate& candidate : candidates)

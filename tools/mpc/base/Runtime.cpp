@@ -298,8 +298,17 @@ bool mpc::tool::isCheckpoint(const std::string &path) {
          std::filesystem::exists(path + "/MANIFEST.json", ignored);
 }
 
-std::string Session::load(const std::string &path) {
+std::string mpc::tool::resolveBest(const std::string &path) {
   std::error_code ignored;
+  size_t colon = path.rfind(":best");
+  bool isBest = colon != path.npos && colon + 5 == path.size() &&
+                !std::filesystem::exists(path, ignored);
+  return isBest ? path.substr(0, colon) + "/best" : path;
+}
+
+std::string Session::load(const std::string &given) {
+  std::error_code ignored;
+  const std::string path = resolveBest(given);
   if (!std::filesystem::exists(path, ignored))
     throw Failure(InputOutput, "no checkpoint '" + path + "'");
   // A folder named like a checkpoint counts as one even if its manifest is

@@ -169,6 +169,9 @@ private:
   std::unique_ptr<mpc_session_t, Destroy> handle;
 };
 
+/// The folder that "run:best" names; any other path unchanged.
+std::string resolveBest(const std::string &path);
+
 /// True if `path` is a checkpoint rather than a folder of checkpoints.
 bool isCheckpoint(const std::string &path);
 

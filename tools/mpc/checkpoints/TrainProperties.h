@@ -16,6 +16,9 @@ constexpr const char *kShuffle = "train.shuffle";
 /// Losses of the epoch so far: EpochLoss::toText().
 constexpr const char *kLoss = "train.loss";
 
+/// The best evaluation before the checkpoint: BestCheckpoint::toText().
+constexpr const char *kBestSoFar = "train.best";
+
 /// The training data: Dataset::fingerprint().
 constexpr const char *kData = "train.data";
 

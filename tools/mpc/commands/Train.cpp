@@ -46,6 +46,17 @@ static int runTrain(const TrainOptions &options) {
   if (options.onNan == OnNan::Rollback && options.checkpointDir.empty())
     throw Failure(Usage, "--on-nan=rollback requires --checkpoint-dir");
 
+  if (!options.keepBest.empty() && options.checkpointDir.empty())
+    throw Failure(Usage, "--keep-best requires --checkpoint-dir");
+  for (auto [isGiven, name] :
+       {std::pair(options.evalEvery != 0, "--eval-every"),
+        std::pair(options.patience != 0, "--patience"),
+        std::pair(!options.keepBest.empty(), "--keep-best")})
+    if (isGiven && !options.hasEvaluation())
+      throw Failure(Usage, std::string(name) +
+                               " requires --eval-data or --eval-split");
+
+  options.init.checkUsage();
   if (isCheckpoint(options.checkpointDir))
     throw Failure(Usage,
                   "--checkpoint-dir='" + options.checkpointDir +
@@ -55,7 +66,7 @@ static int runTrain(const TrainOptions &options) {
   const char *entry = program.stepEntry();
   if (options.lossScale)
     requireDynamicScale(program);
-  if (!options.evalData.empty())
+  if (options.hasEvaluation())
     requireEvaluate(program);
 
   std::unique_ptr<Dataset> data = readData(program, entry, options.data);
@@ -63,6 +74,8 @@ static int runTrain(const TrainOptions &options) {
   if (!options.evalData.empty())
     evalData =
         std::make_unique<Dataset>(options.evalData, program.inputs("evaluate"));
+  else if (options.evalSplit > 0)
+    evalData = data->holdOut(options.evalSplit, program.inputs("evaluate"));
   // Flush each line, so that readers can follow the log.
   if (options.json)
     std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
@@ -91,6 +104,12 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
       ->check(Whole(0))
       ->group("Checkpoints");
   train
+      ->add_option("--keep-best", options.keepBest,
+                   "Also keep the checkpoint with the best evaluation, as "
+                   "DIR/best: by loss, accuracy or perplexity")
+      ->option_text("METRIC[:min|max]")
+      ->group("Checkpoints");
+  train
       ->add_flag(
           "--resume{yes}", options.resumeMode,
           "Continue bit-exactly from the newest valid checkpoint (on a "
@@ -116,6 +135,24 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->add_option("--eval-data", options->evalData,
                    "Data to evaluate on after each epoch")
       ->option_text("FILE.npz");
+  train
+      ->add_option("--eval-split", options->evalSplit,
+                   "Evaluate on this fraction of the data (0.1) instead, which "
+                   "is not trained on")
+      ->option_text("FRACTION")
+      ->check(HalfOpenUnit())
+      ->excludes("--eval-data");
+  train
+      ->add_option("--eval-every", options->evalEvery,
+                   "Steps between evaluations (default: after each epoch)")
+      ->option_text("N")
+      ->check(Whole(1));
+  train
+      ->add_option("--patience", options->patience,
+                   "Stop after so many evaluations in a row that are no better "
+                   "than the best one (--keep-best; default: by loss)")
+      ->option_text("N")
+      ->check(Whole(1));
   CLI::Option *epochs = train
                             ->add_option("--epochs", options->epochs,
                                          "Total number of epochs (default: 1)")
@@ -155,6 +192,7 @@ Action mpc::tool::addTrain(CLI::App &app) {
                    "skip, or rollback to the last checkpoint")
       ->option_text("HOW")
       ->check(Choice({"abort", "skip", "rollback"}));
+  options->init.addTo(*train);
   options->session.addTo(*train);
   addCheckpointOptions(train, *options);
   options->profile.addTo(*train);
@@ -163,6 +201,7 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->add_flag("--json", options->json,
                  "Print one JSON object per step and evaluation")
       ->group("Output");
+  options->log.addTo(*train);
   train->add_flag("--quiet,-q", options->quiet, "Do not print progress")
       ->group("Output");
   return [options, train] {

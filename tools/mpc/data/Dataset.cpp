@@ -5,6 +5,7 @@
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/ConvertArray.h"
+#include "tools/mpc/training/Sampler.h"
 
 #include "runtime/src/base/number.h"
 
@@ -255,8 +256,8 @@ void Dataset::bind(npz::Arrays &arrays, const Binding &input,
   for (const npz::Array &array : arrays)
     names.push_back(array.name);
   requireName(names, input, path);
-  column.array = takeArray(arrays, input);
-  npz::Array &array = column.array;
+  column.array = std::make_shared<npz::Array>(takeArray(arrays, input));
+  npz::Array &array = *column.array;
   requireType(array, input, path);
   std::string where = path + ": array '" + input.name + "'";
   std::string wanted = numpyName(input.dtype), found = array.dtype;
@@ -287,7 +288,7 @@ void Dataset::countSamples(const Column &column) {
   const Binding &input = column.input;
   if (input.batchDim < 0)
     return;
-  uint64_t count = column.array.shape[input.batchDim];
+  uint64_t count = column.array->shape[input.batchDim];
   if (count == 0)
     throw Failure(Usage, path + ": array '" + input.name + "' has no samples");
   if (sampleArray.empty()) {
@@ -337,7 +338,7 @@ static std::string textOf(const Binding::Range &range) {
 /// Checks all values before training begins. The runtime would report an
 /// invalid value only by its position in a batch, and perhaps only after hours.
 void Dataset::checkValues(const Column &column) const {
-  const npz::Array &array = column.array;
+  const npz::Array &array = *column.array;
   Binding::Range range = {0, 2, std::nullopt};
   if (column.input.range)
     range = *column.input.range;
@@ -382,7 +383,7 @@ void Dataset::prepareTensors() {
       resizeOrThrow(column.buffer, column.outer * batch * column.innerBytes,
                     "a batch of '" + column.input.name + "'");
     std::vector<char> &data =
-        column.input.batchDim >= 0 ? column.buffer : column.array.data;
+        column.input.batchDim >= 0 ? column.buffer : column.array->data;
     tensors.push_back({sizeof(mpc_tensor_t),
                        column.input.dtype,
                        static_cast<uint32_t>(column.input.shape.size()),
@@ -390,6 +391,49 @@ void Dataset::prepareTensors() {
                        data.data(),
                        {}});
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Parts
+//===----------------------------------------------------------------------===//
+
+Dataset::Dataset(const Dataset &whole, const std::vector<Binding> &inputs,
+                 std::vector<uint64_t> part)
+    : path(whole.path + " (held out)"), sampleArray(whole.sampleArray),
+      samples(whole.samples), part(std::move(part)), batch(whole.batch) {
+  for (const Binding &input : inputs) {
+    auto found = std::find_if(whole.columns.begin(), whole.columns.end(),
+                              [&](const Column &column) {
+                                return column.input.name == input.name &&
+                                       column.input.dtype == input.dtype &&
+                                       column.input.shape == input.shape;
+                              });
+    if (found == whole.columns.end())
+      throw Failure(Usage, "the data for training has no array '" + input.name +
+                               "' as evaluation takes it");
+    columns.push_back(*found);
+  }
+  prepareTensors();
+}
+
+std::unique_ptr<Dataset> Dataset::holdOut(double fraction,
+                                          const std::vector<Binding> &inputs) {
+  if (sampleArray.empty())
+    throw Failure(Usage, path + ": the data cannot be split, because the model "
+                                "has no batch dimension");
+  uint64_t count = std::max<uint64_t>(1, std::llround(fraction * samples));
+  std::vector<uint64_t> order = permute(samples, /*seed=*/0, /*epoch=*/0);
+  auto sorted = [&](uint64_t begin, uint64_t end) {
+    std::vector<uint64_t> rows(order.begin() + begin, order.begin() + end);
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  };
+  if (count >= samples)
+    throw Failure(Usage, path + " has " + formatCount(samples, "sample") +
+                             ": holding out " + formatCount(count) +
+                             " leaves none to train on");
+  part = sorted(count, samples);
+  return std::unique_ptr<Dataset>(new Dataset(*this, inputs, sorted(0, count)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -404,10 +448,11 @@ Dataset::gather(const std::vector<uint64_t> &indices) {
       continue;
     uint64_t bytes = column.innerBytes;
     for (uint64_t o = 0; o < column.outer; ++o) {
-      const char *from = column.array.data.data() + o * samples * bytes;
+      const char *from = column.array->data.data() + o * samples * bytes;
       char *to = column.buffer.data() + o * batch * bytes;
       for (uint64_t i = 0; i < batch; ++i, to += bytes) {
-        uint64_t index = i < indices.size() ? indices[i] : indices.back();
+        uint64_t index =
+            rowOf(i < indices.size() ? indices[i] : indices.back());
         std::memcpy(to, from + index * bytes, bytes);
       }
     }
@@ -422,7 +467,7 @@ bool Dataset::Column::ignores(uint64_t sample, uint64_t samples) const {
   uint64_t inner = innerBytes / mpc_dtype_size(input.dtype);
   for (uint64_t o = 0; o < outer; ++o)
     for (uint64_t i = 0; i < inner; ++i)
-      if (integerAt(array, input.dtype, (o * samples + sample) * inner + i) !=
+      if (integerAt(*array, input.dtype, (o * samples + sample) * inner + i) !=
           *input.range->ignored)
         return false;
   return true;
@@ -433,12 +478,12 @@ Dataset::explainNoLabels(const std::vector<uint64_t> &indices) const {
   constexpr size_t mostNamed = 4;
   for (const Column &column : columns) {
     if (!std::all_of(indices.begin(), indices.end(), [&](uint64_t sample) {
-          return column.ignores(sample, samples);
+          return column.ignores(rowOf(sample), samples);
         }))
       continue;
     std::vector<std::string> names;
     for (size_t i = 0; i < std::min(indices.size(), mostNamed); ++i)
-      names.push_back(std::to_string(indices[i]));
+      names.push_back(std::to_string(rowOf(indices[i])));
     if (indices.size() > mostNamed)
       names.push_back(formatCount(indices.size() - mostNamed, "other"));
     return format("no label of the batch counts: '%s' is %lld, which the loss "
@@ -481,20 +526,20 @@ std::string Dataset::findValue(const std::vector<uint64_t> &indices,
                                bool infinite) const {
   auto find = [&](const Column &column, uint64_t first, uint64_t count) {
     uint64_t found =
-        ::findValue(column.array, column.input.dtype, infinite, first, count);
+        ::findValue(*column.array, column.input.dtype, infinite, first, count);
     return found == first + count
                ? std::string()
-               : nameOfElement(column.array, found) + " in " + path;
+               : nameOfElement(*column.array, found) + " in " + path;
   };
   for (const Column &column : columns) {
     std::string location;
     if (column.input.batchDim < 0)
-      location = find(column, 0, column.array.count());
+      location = find(column, 0, column.array->count());
     uint64_t inner = column.innerBytes / mpc_dtype_size(column.input.dtype);
     for (uint64_t o = 0; column.input.batchDim >= 0 && o < column.outer; ++o)
       for (uint64_t sample : indices)
         if (location.empty())
-          location = find(column, (o * samples + sample) * inner, inner);
+          location = find(column, (o * samples + rowOf(sample)) * inner, inner);
     if (!location.empty())
       return location;
   }
@@ -546,9 +591,9 @@ std::string Dataset::fingerprint() const {
     return print;
   for (const Column &column : columns)
     print += printable(column.input.name) + "\t" +
-             formatType(column.input.dtype, column.array.shape) + " " +
+             formatType(column.input.dtype, column.array->shape) + " " +
              format("%016llx", static_cast<unsigned long long>(
-                                   sampleChecksum(column.array.data))) +
+                                   sampleChecksum(column.array->data))) +
              "\n";
   return print;
 }

@@ -6,6 +6,7 @@
 #include "tools/npz/Npz.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,13 @@ public:
   Dataset(const Dataset &) = delete;
   Dataset &operator=(const Dataset &) = delete;
 
-  uint64_t numSamples() const { return samples; }
+  /// Removes a fraction of the samples, at least one, and returns them as a
+  /// data set for an entry point with these inputs, of the same types. Which
+  /// samples these are depends on the fraction and the number of samples only.
+  std::unique_ptr<Dataset> holdOut(double fraction,
+                                   const std::vector<Binding> &inputs);
+
+  uint64_t numSamples() const { return part.empty() ? samples : part.size(); }
   uint64_t batchSize() const { return batch; }
 
   /// The tensors of one batch, in the order of the inputs; valid until the next
@@ -58,11 +65,20 @@ private:
   /// some of the samples.
   struct Column {
     Binding input;
-    npz::Array array;
+    std::shared_ptr<npz::Array> array;
     uint64_t outer = 1, innerBytes = 0;
     bool ignores(uint64_t sample, uint64_t samples) const;
     std::vector<char> buffer; ///< One batch; unused without a batch dimension.
   };
+
+  /// Some samples of another data set, whose arrays are shared.
+  Dataset(const Dataset &whole, const std::vector<Binding> &inputs,
+          std::vector<uint64_t> part);
+
+  /// The position of a sample in the arrays.
+  uint64_t rowOf(uint64_t sample) const {
+    return part.empty() ? sample : part[sample];
+  }
 
   void bind(npz::Arrays &arrays, const Binding &input,
             std::vector<std::string> &notes);
@@ -74,8 +90,10 @@ private:
 
   std::vector<Column> columns;
   std::vector<mpc_tensor_t> tensors;
-  std::string sampleArray; ///< The array that determined `samples`.
-  uint64_t samples = 0, batch = 0;
+  std::string sampleArray;    ///< The array that determined `samples`.
+  uint64_t samples = 0;       ///< In the arrays.
+  std::vector<uint64_t> part; ///< Those of this data set; empty: all.
+  uint64_t batch = 0;
   mutable std::string print; ///< The cached fingerprint.
 };
 

@@ -203,7 +203,7 @@ void Progress::update(const ProgressState &state) {
   nextTime = now + kRedrawTime;
 }
 
-void Progress::endEpoch(const ProgressState &state) {
+void Progress::printLine(const ProgressState &state) {
   if (quiet)
     return;
   clear();

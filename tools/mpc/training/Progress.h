@@ -49,8 +49,8 @@ public:
   /// Prints the progress if it is time to do so; otherwise cheap.
   void update(const ProgressState &state);
 
-  /// Prints the line of an epoch that has ended.
-  void endEpoch(const ProgressState &state);
+  /// Prints the line of an epoch that has ended, or of an evaluation.
+  void printLine(const ProgressState &state);
 
   /// Draws the final state and leaves it on the terminal. Prints nothing to a
   /// log.

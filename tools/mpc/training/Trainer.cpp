@@ -58,10 +58,18 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
       progress(stderr, options.quiet) {
   std::error_code ignored;
   bool isNew = !std::filesystem::exists(options.checkpointDir, ignored);
+  if (!options.keepBest.empty() || options.patience > 0) {
+    best.emplace(options.keepBest.empty() ? "loss" : options.keepBest,
+                 options.patience);
+    best->requireMetric(program);
+  }
   if (!options.checkpointDir.empty())
     openCheckpointDir();
-  if (options.resume)
-    resume(isNew);
+  bool isResumed = options.resume && resume(isNew);
+  if (options.init.isGiven() && isResumed)
+    note("--init has no effect: the checkpoint has the weights");
+  else if (options.init.isGiven())
+    options.init.apply(session, program);
   if (options.learningRate)
     setRate(*options.learningRate);
   if (options.lossScale)
@@ -80,6 +88,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
   if (!isScheduled)
     currentRate = readRate();
   noteKeptRate();
+  openLog();
 }
 
 /// Notes a learning rate that the checkpoint has from an earlier --lr.
@@ -212,6 +221,8 @@ uint64_t Trainer::updatesLeft() const {
 }
 
 bool Trainer::isDone() const {
+  if (best && best->isOutOfPatience())
+    return true;
   if (options.steps)
     return step >= *options.steps;
   return sampler.position().epoch >= options.epochs.value_or(1);
@@ -406,6 +417,8 @@ bool Trainer::mustSynchronize(bool epochEnds) const {
     return true;
   if (profiler && profiler->isBoundary(reached))
     return true;
+  if (evalData && options.evalEvery != 0 && reached % options.evalEvery == 0)
+    return true;
   return !options.checkpointDir.empty() && options.checkpointEvery != 0 &&
          reached % options.checkpointEvery == 0;
 }
@@ -429,8 +442,17 @@ void Trainer::evaluateNow() {
   if (profiler)
     profiler->resume(session);
   evaluatedStep = step;
-  if (options.json)
-    logEvaluation();
+  logEvaluation();
+  if (!best || !best->add(*lastEvaluation, step) ||
+      options.checkpointDir.empty())
+    return;
+  std::string path = options.checkpointDir + "/" + kBest;
+  setProperties();
+  check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
+}
+
+bool Trainer::isEvaluationDue(bool epochEnds) const {
+  return options.evalEvery != 0 ? step % options.evalEvery == 0 : epochEnds;
 }
 
 bool Trainer::isCheckpointDue(bool epochEnds) const {
@@ -445,10 +467,8 @@ bool Trainer::isCheckpointDue(bool epochEnds) const {
          Clock::now() - lastSave >= std::chrono::seconds(kCheckpointPause);
 }
 
-void Trainer::saveCheckpoint() {
-  std::string path = options.checkpointDir + "/step-" + std::to_string(step);
-  if (options.checkpointDir.empty() || path == lastCheckpoint)
-    return;
+/// Sets the properties that resuming needs.
+void Trainer::setProperties() {
   session.setProperty(kEpoch, std::to_string(sampler.position().epoch));
   session.setProperty(kBatch, std::to_string(sampler.position().batch));
   session.setProperty(kBatchSize, std::to_string(data.batchSize()));
@@ -458,7 +478,16 @@ void Trainer::saveCheckpoint() {
   session.setProperty(kShuffle, options.noShuffle ? "0" : "1");
   session.setProperty(kLoss, epochLoss.toText());
   session.setProperty(kData, data.fingerprint());
+  if (best)
+    session.setProperty(kBestSoFar, best->toText());
   rememberOptions(session, program);
+}
+
+void Trainer::saveCheckpoint() {
+  std::string path = options.checkpointDir + "/step-" + std::to_string(step);
+  if (options.checkpointDir.empty() || path == lastCheckpoint)
+    return;
+  setProperties();
   check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
   lastCheckpoint = path;
   lastSave = Clock::now();
@@ -501,6 +530,7 @@ void Trainer::noteBatchesLeftOut() {
 
 ExitCode Trainer::run() {
   noteSamplesLeftOut();
+  resumeBest();
   if (options.onNan == OnNan::Rollback)
     saveCheckpoint();
   begin = lastSave = Clock::now();
@@ -521,10 +551,11 @@ ExitCode Trainer::run() {
       // Save first, so that a failing evaluation does not lose the epoch.
       if (isCheckpointDue(epochEnds))
         saveCheckpoint();
-      if (epochEnds) {
+      bool isEvaluated = evalData && isEvaluationDue(epochEnds);
+      if (isEvaluated)
         evaluateNow();
-        progress.endEpoch(epochState());
-      }
+      if (epochEnds || isEvaluated)
+        progress.printLine(epochEnds ? epochState() : progressState());
       epochEnds = false;
       if (const char *signal = signals.received())
         return stop(signal);

@@ -4,7 +4,10 @@
 
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/checkpoints/FolderLock.h"
+#include "tools/mpc/checkpoints/InitialWeights.h"
 #include "tools/mpc/data/Dataset.h"
+#include "tools/mpc/logs/TrainingLog.h"
+#include "tools/mpc/training/BestCheckpoint.h"
 #include "tools/mpc/training/EpochLoss.h"
 #include "tools/mpc/training/Evaluate.h"
 #include "tools/mpc/training/Progress.h"
@@ -33,6 +36,7 @@ constexpr unsigned kMaxRollbacks = 3;
 
 struct TrainOptions {
   std::string package, data, evalData, checkpointDir;
+  double evalSplit = 0; ///< Fraction of the data to evaluate on; 0: none.
   std::optional<uint64_t> epochs, steps; ///< Both absent: one epoch.
   std::optional<uint64_t> totalSteps;    ///< Absent: see setTotalSteps().
   std::optional<uint64_t> seed;          ///< Absent: 0, or the checkpoint's.
@@ -40,14 +44,21 @@ struct TrainOptions {
   /// In steps; 0: after each epoch that ends at least kCheckpointPause seconds
   /// after the last checkpoint.
   uint64_t checkpointEvery = 0;
-  uint64_t keep = 3; ///< Checkpoints to keep; 0: all.
+  uint64_t evalEvery = 0; ///< In steps; 0: after each epoch.
+  std::string keepBest;   ///< The metric of the best checkpoint, or empty.
+  uint64_t patience = 0;  ///< Evaluations; 0: never stop early.
+  uint64_t keep = 3;      ///< Checkpoints to keep; 0: all.
   bool resume = false, noShuffle = false, json = false, quiet = false;
   std::string resumeMode; ///< Value of the option: yes, force or empty.
   bool force = false;     ///< Resume even with another loss or optimizer.
   std::string onNanText;  ///< Value of the option, or empty.
   OnNan onNan = OnNan::Abort;
+  InitialWeights init;
   SessionSettings session;
   ProfileSettings profile;
+  LogSettings log;
+
+  bool hasEvaluation() const { return !evalData.empty() || evalSplit > 0; }
 };
 
 /// Trains a session on a data set: batches, epochs, evaluations, checkpoints,
@@ -88,7 +99,7 @@ private:
 
   static uint64_t readCount(const Session &session, const char *name);
   void openCheckpointDir();
-  void resume(bool isNew);
+  bool resume(bool isNew);
   void setRate(double rate);
   void setTotalSteps();
   std::optional<double> readRate() const;
@@ -112,8 +123,12 @@ private:
   void rollBack();
   void report(const mpc_step_info_t &info, double loss);
   void log(const mpc_step_info_t &info, double loss, uint64_t step);
-  void logEvaluation() const;
+  void logEvaluation();
+  void openLog();
+  bool isEvaluationDue(bool epochEnds) const;
   void evaluateNow();
+  void resumeBest();
+  void setProperties();
   void saveCheckpoint();
   bool isCheckpointDue(bool epochEnds) const;
   bool isDone() const;
@@ -140,6 +155,7 @@ private:
   Progress progress;
   StopOnSignal signals;
   std::optional<StepProfiler> profiler;
+  std::optional<TrainingLog> logFiles;
 
   std::deque<Queued> queued;
   uint64_t calls = 0;                ///< Calls of mpc_session_step.
@@ -161,6 +177,7 @@ private:
   float lossScale = 1;
   std::optional<Evaluation> lastEvaluation;
   uint64_t evaluatedStep = 0;
+  std::optional<BestCheckpoint> best;
   std::string lastCheckpoint;
 };
 

@@ -1,5 +1,6 @@
 //===- TrainerReport.cpp - Logs and summaries of training -----------------===//
 
+#include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/training/Trainer.h"
@@ -33,7 +34,7 @@ static double asShortest(double value) {
 
 /// Prints one line of JSON about a step.
 void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
-  if (!options.json)
+  if (!options.json && !logFiles)
     return;
   nlohmann::ordered_json json;
   json["step"] = step;
@@ -48,7 +49,18 @@ void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
     json["lr"] = asShortest(*currentRate);
   json["grad_norm"] = asShortest(static_cast<float>(info.grad_norm));
   // An incomplete log is a reason to stop; the training itself is not lost.
-  if (std::puts(json.dump().c_str()) >= 0 || signals.received())
+  try {
+    if (logFiles) {
+      nlohmann::ordered_json row = json;
+      row["epoch"] = currentEpoch();
+      logFiles->add(row);
+    }
+  } catch (const Failure &) {
+    saveCheckpoint();
+    throw;
+  }
+  if (!options.json || std::puts(json.dump().c_str()) >= 0 ||
+      signals.received())
     return;
   std::string cause = std::strerror(errno);
   saveCheckpoint();
@@ -57,12 +69,27 @@ void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
                        static_cast<unsigned long long>(step), cause.c_str()));
 }
 
-/// Prints one line of JSON about the last evaluation.
-void Trainer::logEvaluation() const {
+void Trainer::openLog() {
+  if (options.log.isEmpty())
+    return;
+  std::string place;
+  if (!options.log.file.empty())
+    place =
+        resolveOutputPath(options.log.file, {{"the package", options.package},
+                                             {"the data", options.data},
+                                             {"the data", options.evalData}});
+  logFiles.emplace(options.log, place, firstStep);
+}
+
+/// Prints or logs one line about the last evaluation.
+void Trainer::logEvaluation() {
   nlohmann::ordered_json json = toJson(*lastEvaluation);
   json["step"] = evaluatedStep;
   json["epoch"] = currentEpoch();
-  std::puts(json.dump().c_str());
+  if (options.json)
+    std::puts(json.dump().c_str());
+  if (logFiles)
+    logFiles->add(json);
 }
 
 void Trainer::report(const mpc_step_info_t &info, double loss) {
@@ -157,8 +184,17 @@ void Trainer::printSummary(const ProgressState &state) const {
   if (lastEvaluation)
     std::printf("%s: %s\n", evalData->path.c_str(),
                 formatEvaluation(*lastEvaluation).c_str());
+  if (best && best->isOutOfPatience())
+    std::printf("stopped early: %s without a better one\n",
+                formatCount(options.patience, "evaluation").c_str());
   if (!lastCheckpoint.empty())
     std::printf("checkpoint: %s\n", lastCheckpoint.c_str());
+  if (best && !best->describe().empty())
+    std::printf("%s%s%s\n", best->describe().c_str(),
+                options.checkpointDir.empty() ? "" : ": ",
+                options.checkpointDir.empty()
+                    ? ""
+                    : (options.checkpointDir + "/" + kBest).c_str());
 }
 
 /// Prints the device and its kernels, unless the device is the default one,

@@ -60,22 +60,28 @@ uint64_t Trainer::readCount(const Session &session, const char *name) {
   return value;
 }
 
-void Trainer::resume(bool isNew) {
+/// Returns whether there is a checkpoint to continue from.
+bool Trainer::resume(bool isNew) {
   std::string mismatch;
   std::string loaded = session.loadLatest(options.checkpointDir, mismatch);
   if (loaded.empty()) {
     std::fprintf(stderr, "mpc: note: '%s' %s; starting from the beginning\n",
                  options.checkpointDir.c_str(),
                  isNew ? "does not exist yet" : "contains no checkpoint yet");
-    return;
+    return false;
   }
   checkTrainedOptions(mismatch);
   restorePosition();
   noteOtherData();
   epochLoss.restore(session.property(kLoss).value_or(""));
+  std::optional<std::string> before = session.property(kBestSoFar);
+  if (best && before && !best->restore(*before))
+    note("the checkpoint kept the best checkpoint by another metric; the "
+         "search for the best one starts anew");
   lastCheckpoint = loaded;
   std::fprintf(stderr, "mpc: note: continuing after step %llu from '%s'\n",
                static_cast<unsigned long long>(step), loaded.c_str());
+  return true;
 }
 
 /// "optimizer 'adamw', but the package uses 'sgd'".
@@ -163,6 +169,15 @@ void Trainer::noteOtherData() const {
   if (!others.empty())
     note(joinWords(others) + (others.size() > 1 ? " differ" : " differs") +
          " from the data that the checkpoint was trained on");
+}
+
+/// Evaluates again if that was due after the step of the checkpoint, which is
+/// saved first: an interruption does not change which checkpoint is the best.
+void Trainer::resumeBest() {
+  if (!best || !evalData || firstStep == 0 || best->lastStep() == step ||
+      !isEvaluationDue(sampler.position().batch == 0))
+    return;
+  evaluateNow();
 }
 
 void Trainer::restorePosition() {

@@ -1,0 +1,61 @@
+//===- TrainingLog.h - Logs of training in files ----------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_LOGS_TRAININGLOG_H
+#define MPC_TOOLS_MPC_LOGS_TRAININGLOG_H
+
+#include "tools/mpc/logs/EventFile.h"
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace CLI {
+class App;
+} // namespace CLI
+
+namespace mpc::tool {
+
+struct LogSettings {
+  std::string file;   ///< `--log`: a .jsonl or .csv file, or "".
+  std::string folder; ///< `--logdir`: of TensorBoard, or "".
+
+  bool isEmpty() const { return file.empty() && folder.empty(); }
+  /// Adds the options to a command.
+  void addTo(CLI::App &command);
+};
+
+/// Writes a row for each step and each evaluation to the files that the user
+/// wants. A run that continues leaves out what earlier runs have logged after
+/// the step at which it continues.
+class TrainingLog {
+public:
+  /// `place` is that of the file (resolveOutputPath), or "". Throws a Failure
+  /// if a file cannot be read or written.
+  TrainingLog(const LogSettings &settings, const std::string &place,
+              uint64_t firstStep);
+
+  /// Adds a row: numbers by name, "step" among them, as `mpc train --json`
+  /// prints them. Throws a Failure if it cannot be written.
+  void add(const nlohmann::ordered_json &row);
+
+private:
+  void openFile(const std::string &place, uint64_t firstStep);
+
+  using Clock = std::chrono::steady_clock;
+  struct Close {
+    void operator()(std::FILE *file) const { std::fclose(file); }
+  };
+  std::unique_ptr<std::FILE, Close> file;
+  std::string path;
+  bool isCsv = false;
+  std::optional<EventFile> events;
+  Clock::time_point lastFlush;
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_LOGS_TRAININGLOG_H
