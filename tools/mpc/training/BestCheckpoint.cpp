@@ -11,7 +11,7 @@ using namespace mpc::tool;
 namespace {
 struct Metric {
   const char *name;
-  bool isMax; ///< Higher values are better, unless the user says otherwise.
+  bool isMax; ///< Higher values are better by default.
   std::optional<double> (*valueOf)(const Evaluation &);
 };
 } // namespace
