@@ -166,7 +166,8 @@ bool reads_rows_in_place(const MatrixLayout& layout, int64_t stride,
 
 // A product in progress, on one of its threads. Blocks of columns are computed
 // one after another, each of them in blocks of rows, and these in blocks along
-// k, the steps.
+// k, the steps. Copies of long functions in their callers would only make the
+// library larger.
 class Gemm::Run {
  public:
   Run(const Gemm& gemm, const void* lhs, const void* rhs, void* result,
@@ -221,7 +222,7 @@ class Gemm::Run {
   }
 
   // The whole step on this thread. Packs operands when they are needed first.
-  void multiply_step() {
+  [[gnu::noinline]] void multiply_step() {
     for (row_ = begin_; row_ < end_; row_ += g_.rows_) {
       begin_rows(std::min(g_.rows_, end_ - row_));
       if (packs_lhs() && !g_.owns_columns_) pack_rows(0, tiles_);
@@ -246,7 +247,7 @@ class Gemm::Run {
     if (packs_lhs()) pack_lhs(part, parts);
     if (packs_rhs()) pack_rhs(part, parts);
   }
-  void pack_lhs(int part, int parts) {
+  [[gnu::noinline]] void pack_lhs(int part, int parts) {
     const int64_t blocks = divide_up(end_ - begin_, g_.rows_);
     for (int64_t b = 0; b < blocks; ++b) {
       row_ = begin_ + b * g_.rows_;
@@ -343,7 +344,7 @@ class Gemm::Run {
     pack_equal_rows(begin, middle);
     pack_equal_rows(middle, end);
   }
-  void pack_equal_rows(int64_t begin, int64_t end) {
+  [[gnu::noinline]] void pack_equal_rows(int64_t begin, int64_t end) {
     if (begin == end) return;
     const Range rows = tile_rows(begin);
     const int64_t height = rows.end - rows.begin, first = row_ + rows.begin;
@@ -379,7 +380,7 @@ class Gemm::Run {
     pack_function(s_.rhs.dtype)(panel_at(first), packed_rhs_ + first * depth_);
   }
 
-  void multiply_panel(int64_t first, bool packs) {
+  [[gnu::noinline]] void multiply_panel(int64_t first, bool packs) {
     const Panel panel = panel_at(first);
     Tile tile;
     tile.k = depth_;
