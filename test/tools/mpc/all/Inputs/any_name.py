@@ -15,6 +15,7 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4]))
 import npz
+from protobuf import fields
 
 mpc = sys.argv[1]
 
@@ -79,31 +80,6 @@ def run(*command):
     done = subprocess.run([mpc, *command], capture_output=True, text=True)
     assert done.returncode == 0, (command, done.stderr)
     return done.stdout
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    """(number, bytes) of the fields of a protobuf message that have a length."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        kind = key & 7
-        if kind == 0:
-            _, at = varint(data, at)
-            continue
-        size, at = varint(data, at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
-        if kind == 2:
-            yield key >> 3, data[at:at + size]
-        at += size
 
 
 def initializers_of(model):

@@ -1,35 +1,13 @@
 #!/usr/bin/env python3
 """Prints the metadata_props of an ONNX file: "NODE KEY=VALUE", of the model "- KEY=VALUE".
 
-Parses protobuf itself, because not every version of the onnx package has the field in nodes.
+Does not use the onnx package, because not every version of it has the field in nodes.
 """
+import pathlib
 import sys
 
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
-
-
-def fields(data):
-    """Numbers and bytes of the fields that have a length."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 0:
-            _, at = varint(data, at)
-        elif key & 7 == 2:
-            size, at = varint(data, at)
-            yield key >> 3, data[at : at + size]
-            at += size
-        else:
-            at += {1: 8, 5: 4}[key & 7]
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[4]))
+from protobuf import fields
 
 
 def texts(message, number):

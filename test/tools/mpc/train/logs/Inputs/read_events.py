@@ -5,6 +5,9 @@ import pathlib
 import struct
 import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[5]))
+from protobuf import fields
+
 
 def crc32c(data):
     crc = 0xFFFFFFFF
@@ -19,31 +22,6 @@ def check(data, found):
     crc = crc32c(data)
     masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
     assert masked == found, "wrong checksum"
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 0x7F) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 0x80:
-            return value, at
-
-
-def fields(data):
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        kind = key & 7
-        if kind == 0:
-            value, at = varint(data, at)
-        else:
-            size = {1: 8, 5: 4}.get(kind)
-            if kind == 2:
-                size, at = varint(data, at)
-            value, at = data[at : at + size], at + size
-        yield key >> 3, value
 
 
 def records(data):
