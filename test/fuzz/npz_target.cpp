@@ -15,7 +15,7 @@ void mpc::fuzz::npz(const uint8_t *data, size_t size) {
   try {
     mpc::npz::Reader reader("/proc/self/fd/" + std::to_string(file));
     for (const std::string &name : reader.names()) {
-      mpc::npz::Array header = reader.header(name);
+      mpc::npz::ArrayType header = reader.header(name);
       mpc::npz::Array array = reader.read(name);
       if (array.dtype != header.dtype || array.shape != header.shape ||
           array.data.size() != array.count() * array.elementSize())

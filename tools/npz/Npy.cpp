@@ -24,7 +24,8 @@ static constexpr Type kTypes[] = {
     {"float16", "f2", 2}, {"float32", "f4", 4}, {"float64", "f8", 8},
     {"int8", "i1", 1},    {"int16", "i2", 2},   {"int32", "i4", 4},
     {"int64", "i8", 8},   {"uint8", "u1", 1},   {"uint16", "u2", 2},
-    {"uint32", "u4", 4},  {"uint64", "u8", 8},  {"bool", "b1", 1}};
+    {"uint32", "u4", 4},  {"uint64", "u8", 8},  {"bool", "b1", 1},
+    {"bfloat16", "", 2}}; // Not NumPy's: no header has it.
 
 /// NumPy's limit.
 static constexpr size_t kMaxDimensions = 64;
@@ -36,19 +37,19 @@ static const Type *findType(const std::string &name) {
   return nullptr;
 }
 
-uint64_t Array::elementSize() const {
+uint64_t ArrayType::elementSize() const {
   const Type *type = findType(dtype);
   return type ? type->size : 0;
 }
 
-uint64_t Array::count() const {
+uint64_t ArrayType::count() const {
   uint64_t product = 1;
   for (int64_t extent : shape)
     product *= extent;
   return product;
 }
 
-std::string mpc::npz::typeText(const Array &array) {
+std::string mpc::npz::typeText(const ArrayType &array) {
   std::string text = array.dtype + "[";
   for (size_t i = 0; i < array.shape.size(); ++i)
     text += (i > 0 ? "," : "") + std::to_string(array.shape[i]);
@@ -294,14 +295,17 @@ static bool parseLayout(const std::vector<char> &bytes, Layout &layout,
   return false;
 }
 
-bool mpc::npz::parseNpyHeader(const std::vector<char> &bytes, Array &array,
-                              uint64_t &begin, std::string &what) {
+bool mpc::npz::parseNpyHeader(const std::vector<char> &bytes, NpyHeader &header,
+                              std::string &what) {
   Layout layout;
   if (!parseLayout(bytes, layout, what))
     return false;
-  array.dtype = layout.type->name;
-  array.shape = std::move(layout.shape);
-  begin = layout.begin;
+  header.array.dtype = layout.type->name;
+  header.array.shape = std::move(layout.shape);
+  header.begin = layout.begin;
+  header.bytes = layout.bytes;
+  header.isPlain = !layout.isBigEndian &&
+                   (!layout.isFortran || header.array.shape.size() < 2);
   return true;
 }
 

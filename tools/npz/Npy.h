@@ -14,12 +14,20 @@ namespace mpc::npz {
 /// type is not numeric.
 bool parseNpy(std::vector<char> bytes, Array &array, std::string &what);
 
-/// Parses type and shape from the beginning of a .npy file; `begin` is where
-/// the data starts. Fails like parseNpy, and also if `bytes` is too short:
-/// kMaxNpyHeader bytes are enough for every header that is accepted.
+/// What the header of a .npy file says.
+struct NpyHeader {
+  ArrayType array;               ///< Without a name.
+  uint64_t begin = 0, bytes = 0; ///< Offset and size of the data.
+  /// Little-endian and in C order.
+  bool isPlain = true;
+};
+
+/// Parses the beginning of a .npy file. Fails like parseNpy, and also if
+/// `bytes` is too short: kMaxNpyHeader bytes are enough for every header that
+/// is accepted.
 constexpr uint64_t kMaxNpyHeader = 1 << 16;
-bool parseNpyHeader(const std::vector<char> &bytes, Array &array,
-                    uint64_t &begin, std::string &what);
+bool parseNpyHeader(const std::vector<char> &bytes, NpyHeader &header,
+                    std::string &what);
 
 /// The contents of a .npy file, format 1.
 std::string formatNpy(const Array &array);

@@ -163,37 +163,87 @@ static ArchiveFile openMember(zip_t *archive, const Member &member,
   return file;
 }
 
-/// Reads the first `size` bytes of a member. Memory grows with the bytes that
+/// Reads at most `size` more bytes of a member, as many as there are.
+static std::vector<char> readPiece(zip_file_t *file, uint64_t size,
+                                   const std::string &path,
+                                   const std::string &name) {
+  constexpr uint64_t chunk = 16 << 20;
+  std::vector<char> bytes(std::min(chunk, size));
+  zip_int64_t got = zip_fread(file, bytes.data(), bytes.size());
+  if (got <= 0 && size > 0)
+    fail(path, "array '" + name + "' is damaged");
+  bytes.resize(std::max<zip_int64_t>(got, 0));
+  return bytes;
+}
+
+/// Reads the next `size` bytes of a member. Memory grows with the bytes that
 /// are actually read, so that a false size costs nothing.
 static std::vector<char> readBytes(zip_file_t *file, uint64_t size,
                                    const std::string &path,
                                    const std::string &name) {
-  constexpr uint64_t chunk = 16 << 20;
   std::vector<char> bytes;
   while (bytes.size() < size) {
-    uint64_t old = bytes.size(), want = std::min(chunk, size - old);
-    bytes.resize(old + want);
-    zip_int64_t got = zip_fread(file, bytes.data() + old, want);
-    if (got <= 0)
-      fail(path, "array '" + name + "' is damaged");
-    bytes.resize(old + got);
+    std::vector<char> piece = readPiece(file, size - bytes.size(), path, name);
+    bytes.insert(bytes.end(), piece.begin(), piece.end());
   }
   return bytes;
 }
 
-Array Reader::header(const std::string &name) const {
+/// Throws unless a member ends here. libzip compares the checksum only at its
+/// end.
+static void requireEnd(zip_file_t *file, const std::string &path,
+                       const std::string &name) {
+  char beyond;
+  if (zip_fread(file, &beyond, 1) != 0)
+    fail(path, "array '" + name + "' is damaged");
+}
+
+/// Reads and parses the header of an array. `bytes` receives what was read.
+static NpyHeader readHeader(zip_file_t *file, const Member &member,
+                            const std::string &path, const std::string &name,
+                            std::vector<char> &bytes) {
+  bytes = readBytes(file, std::min(member.size, kMaxNpyHeader), path, name);
+  NpyHeader header;
+  std::string what;
+  if (!parseNpyHeader(bytes, header, what))
+    fail(path, "array '" + name + "': " + what);
+  header.array.name = name;
+  return header;
+}
+
+ArrayType Reader::header(const std::string &name) const {
   const Member &member = file->members.at(name);
   ArchiveFile opened =
       openMember(file->archive.get(), member, file->path, name);
-  std::vector<char> bytes = readBytes(
-      opened.get(), std::min(member.size, kMaxNpyHeader), file->path, name);
-  Array array;
-  uint64_t begin;
-  std::string what;
-  if (!parseNpyHeader(bytes, array, begin, what))
-    fail(file->path, "array '" + name + "': " + what);
-  array.name = name;
-  return array;
+  std::vector<char> bytes;
+  return readHeader(opened.get(), member, file->path, name, bytes).array;
+}
+
+uint64_t Reader::size(const std::string &name) const {
+  return file->members.at(name).size;
+}
+
+bool Reader::stream(
+    const std::string &name,
+    const std::function<void(const char *, size_t)> &take) const {
+  const Member &member = file->members.at(name);
+  ArchiveFile opened =
+      openMember(file->archive.get(), member, file->path, name);
+  std::vector<char> bytes;
+  NpyHeader header = readHeader(opened.get(), member, file->path, name, bytes);
+  if (!header.isPlain)
+    return false;
+  if (member.size - header.begin != header.bytes)
+    fail(file->path, "array '" + name + "': it has " +
+                         std::to_string(member.size - header.begin) +
+                         " bytes, which does not match its shape");
+  take(bytes.data() + header.begin, bytes.size() - header.begin);
+  for (uint64_t at = bytes.size(); at < member.size; at += bytes.size()) {
+    bytes = readPiece(opened.get(), member.size - at, file->path, name);
+    take(bytes.data(), bytes.size());
+  }
+  requireEnd(opened.get(), file->path, name);
+  return true;
 }
 
 Array Reader::read(const std::string &name) const {
@@ -205,10 +255,7 @@ Array Reader::read(const std::string &name) const {
         openMember(file->archive.get(), member, file->path, name);
     std::vector<char> bytes =
         readBytes(opened.get(), member.size, file->path, name);
-    // libzip compares the checksum only at the end of the member.
-    char beyond;
-    if (zip_fread(opened.get(), &beyond, 1) != 0)
-      fail(file->path, "array '" + name + "' is damaged");
+    requireEnd(opened.get(), file->path, name);
     if (!parseNpy(std::move(bytes), array, what))
       fail(file->path, "array '" + name + "': " + what);
   } catch (const std::bad_alloc &) {

@@ -3,6 +3,7 @@
 #define MPC_TOOLS_NPZ_NPZ_H
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -10,16 +11,21 @@
 
 namespace mpc::npz {
 
-/// An array in C order, little-endian.
-struct Array {
+/// An array without its elements.
+struct ArrayType {
   std::string name;
-  std::string dtype; ///< NumPy's name: "float32", "int64", "bool".
+  /// NumPy's name: "float32", "int64", "bool"; also "bfloat16".
+  std::string dtype;
   std::vector<int64_t> shape;
-  std::vector<char> data;
 
   /// Elements and bytes per element.
   uint64_t count() const;
   uint64_t elementSize() const;
+};
+
+/// An array in C order, little-endian.
+struct Array : ArrayType {
+  std::vector<char> data;
 };
 using Arrays = std::vector<Array>;
 
@@ -51,9 +57,16 @@ public:
   const std::vector<std::string> &names() const;
   bool has(const std::string &name) const;
 
-  /// Type and shape of an array, without its data.
-  Array header(const std::string &name) const;
+  /// Type and shape of an array, and the size of its data, without reading it.
+  ArrayType header(const std::string &name) const;
+  uint64_t size(const std::string &name) const;
   Array read(const std::string &name) const;
+
+  /// Reads an array of any size: calls `take` with its bytes, piece by piece.
+  /// Returns false, without a call, if the bytes would have to be reordered,
+  /// because the array is big-endian or in Fortran order.
+  bool stream(const std::string &name,
+              const std::function<void(const char *, size_t)> &take) const;
 
 private:
   struct File;
@@ -68,7 +81,7 @@ Arrays read(const std::string &path);
 void write(const std::string &path, const Arrays &arrays);
 
 /// "float32[1500,1,8,8]".
-std::string typeText(const Array &array);
+std::string typeText(const ArrayType &array);
 
 } // namespace mpc::npz
 

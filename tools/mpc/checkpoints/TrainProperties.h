@@ -21,6 +21,8 @@ constexpr const char *kBestSoFar = "train.best";
 
 /// The training data: Dataset::fingerprint().
 constexpr const char *kData = "train.data";
+/// The classes of the data: Dataset::classes() as JSON.
+constexpr const char *kClasses = "train.classes";
 
 /// The state that holds the length of the learning rate schedule.
 constexpr const char *kTotalSteps = "total_steps";

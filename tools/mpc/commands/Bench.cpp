@@ -35,7 +35,8 @@ using Json = nlohmann::ordered_json;
 namespace {
 
 struct BenchCommand {
-  std::string package, data, profileFile;
+  std::string package, profileFile;
+  DataOptions data;
   std::optional<uint64_t> steps; ///< Absent: as many as take kSeconds.
   uint64_t warmUp = 5, rows = 10;
   bool json = false;
@@ -330,7 +331,7 @@ static int runBench(const BenchCommand &options) {
   if (!options.profileFile.empty())
     file.emplace(options.profileFile,
                  std::vector<InputFile>{{"the package", options.package},
-                                        {"the data", options.data}});
+                                        {"the data", options.data.path}});
   SessionSettings settings = options.session;
   settings.asynchronous = true;
   Session session(program, settings);
@@ -358,11 +359,8 @@ Action mpc::tool::addBench(CLI::App &app) {
   bench->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
-  bench
-      ->add_option("--data", options->data,
-                   ".npz file whose first samples are the batch (default: "
-                   "random inputs)")
-      ->option_text("FILE.npz");
+  options->data.addTo(*bench, "Data whose first samples are the batch "
+                              "(default: random inputs)");
   bench
       ->add_option("--steps", options->steps,
                    "Steps to measure, and as many again with a profile "

@@ -36,7 +36,8 @@ using namespace mpc::tool;
 namespace {
 
 struct BisectCommand {
-  std::string model, data, output, metric = "loss";
+  std::string model, output, metric = "loss";
+  DataOptions data;
   double tolerance = 0.01;
   uint64_t steps = 20, seed = 0;
   bool json = false;
@@ -221,8 +222,9 @@ static std::string describe(const BisectCommand &options, const Names &kept,
 static int runBisect(const BisectCommand &options) {
   std::string place;
   if (!options.output.empty())
-    place = resolveOutputPath(options.output, {{"the model", options.model},
-                                               {"the data", options.data}});
+    place =
+        resolveOutputPath(options.output, {{"the model", options.model},
+                                           {"the data", options.data.path}});
   refusePackage(options.model, "mpc debug bisect");
   Bisection bisection(options);
   Names kept = bisection.run();
@@ -262,11 +264,11 @@ Action mpc::tool::addDebug(CLI::App &app) {
   bisect->add_option("model", options->model, "ONNX file")
       ->option_text("MODEL.onnx")
       ->required();
-  bisect
-      ->add_option("--data", options->data,
-                   ".npz file with an array for each model input, and labels "
-                   "or targets")
-      ->option_text("FILE.npz")
+  options->data
+      .addTo(*bisect,
+             "Data with an array for each model input, and labels or "
+             "targets, as for mpc train",
+             kRareDataGroup)
       ->required();
   bisect
       ->add_option("--output,-o", options->output,

@@ -28,7 +28,8 @@ using namespace mpc::tool;
 
 namespace {
 struct CompareCommand {
-  std::string model, data, against = "fp32", html;
+  std::string model, against = "fp32", html;
+  DataOptions data;
   CompareTolerances tolerances;
   Comparison::Settings settings;
   std::string tensors;
@@ -55,7 +56,7 @@ static std::string findPage(const CompareCommand &options) {
   if (options.html.empty())
     return "";
   std::vector<InputFile> inputs = {{"the model", options.model},
-                                   {"the data", options.data}};
+                                   {"the data", options.data.path}};
   for (const std::string &file : mpc::externalFiles(options.model))
     inputs.push_back({"data of the model,", file});
   return resolveOutputPath(options.html, inputs);
@@ -132,11 +133,11 @@ Action mpc::tool::addCompare(CLI::App &app) {
           "ONNX file; takes the options of mpc compile, such as --precision")
       ->option_text("MODEL.onnx")
       ->required();
-  compare
-      ->add_option("--data", options->data,
-                   ".npz file with an array for each model input, and labels "
-                   "or targets")
-      ->option_text("FILE.npz")
+  options->data
+      .addTo(*compare,
+             "Data with an array for each model input, and labels or "
+             "targets, as for mpc train",
+             kRareDataGroup)
       ->required();
   compare
       ->add_option("--against", options->against,

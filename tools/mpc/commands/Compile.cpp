@@ -9,6 +9,7 @@
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/Dataset.h"
 #include "tools/mpc/data/LossFromData.h"
+#include "tools/mpc/data/sources/OpenData.h"
 #include "tools/mpc/options/Checks.h"
 #include "tools/mpc/options/CompileOptions.h"
 
@@ -29,7 +30,8 @@ using namespace mpc::tool;
 
 namespace {
 struct CompileCommand {
-  std::string model, output, data, dumpStages, stopAfter;
+  std::string model, output, dumpStages, stopAfter;
+  DataOptions data;
   bool json = false, printPolicy = false;
   CompileArguments arguments;
 };
@@ -107,13 +109,14 @@ static std::string findOutput(const std::string &output,
 
 /// Chooses the loss and the batch size from the data, unless options set them.
 /// Returns the loss if it was chosen here.
-static std::optional<DataLoss> takeData(const std::string &path,
+static std::optional<DataLoss> takeData(const DataOptions &options,
                                         mpc::CompileOptions &compile) {
-  auto refuseEmpty = [&](const mpc::npz::Reader &data) {
+  const std::string &path = options.path;
+  auto refuseEmpty = [&](const DataSource &data) {
     for (const char *name : {"labels", "targets"}) {
       if (!data.has(name))
         continue;
-      mpc::npz::Array header = data.header(name);
+      mpc::npz::ArrayType header = data.header(name);
       if (!header.shape.empty() && header.shape[0] == 0)
         throw Failure(Usage, path + ": array '" + name + "' has no samples");
     }
@@ -131,19 +134,14 @@ static std::optional<DataLoss> takeData(const std::string &path,
   std::vector<OutputShape> outputs;
   for (const mpc::Examination::Output &output : found.outputs)
     outputs.push_back({output.name, output.shape});
-  std::optional<DataLoss> loss;
-  try {
-    mpc::npz::Reader data(path);
-    refuseEmpty(data);
-    loss = findLossFor(data, outputs);
-    if (!loss && isOpen)
-      note("cannot choose a loss from " + path + ": " +
-           explainNoLoss(data, outputs));
-  } catch (const mpc::npz::FileError &error) {
-    throw Failure(InputOutput, error.what());
-  } catch (const mpc::npz::MemoryError &error) {
-    throw Failure(Limit, error.what());
-  }
+  std::vector<std::string> notes; // They will come from checkData.
+  std::unique_ptr<DataSource> data =
+      selectArrays(openData(options), options, {}, notes);
+  refuseEmpty(*data);
+  std::optional<DataLoss> loss = findLossFor(*data, outputs);
+  if (!loss && isOpen)
+    note("cannot choose a loss from " + path + ": " +
+         explainNoLoss(*data, outputs));
   if (!loss)
     return std::nullopt;
   if (isOpen) {
@@ -190,13 +188,13 @@ static void explainLoss(const DataLoss &loss, const std::string &path,
 /// Checks that all of the data, including its values, can be used for training.
 /// Skips packages that this machine cannot load. `loss` is the loss that was
 /// chosen from the data, if any.
-static void checkData(const std::string &path, const std::string &package,
+static void checkData(const DataOptions &data, const std::string &package,
                       const std::optional<DataLoss> &loss) {
   try {
     Program program(package);
     if (!program.has("step") && !program.has("accumulate"))
       return;
-    Dataset(path, program.inputs(program.stepEntry()));
+    Dataset(data, program.inputs(program.stepEntry()));
   } catch (const Failure &failure) {
     if (failure.exitCode == Damaged)
       return;
@@ -246,16 +244,16 @@ static int runCompile(const CompileCommand &options) {
 
   auto begin = std::chrono::steady_clock::now();
   std::optional<DataLoss> loss;
-  if (!options.data.empty())
+  if (!options.data.path.empty())
     loss = takeData(options.data, compile);
   mpc::CompileResult result = mpc::compile(compile);
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
           .count();
   if (loss)
-    explainLoss(*loss, options.data, result);
+    explainLoss(*loss, options.data.path, result);
   options.arguments.printMessages(result);
-  if (!options.data.empty() && !failed(result.failure) && !output.empty())
+  if (!options.data.path.empty() && !failed(result.failure) && !output.empty())
     checkData(options.data, compile.output, loss);
   compile.output = output;
   if (!failed(result.failure))
@@ -277,10 +275,9 @@ Action mpc::tool::addCompile(CLI::App &app) {
                    "Package to write (default: ./MODEL.mpc)")
       ->option_text("OUT.mpc")
       ->check(NotEmpty());
-  compile
-      ->add_option("--data", options->data,
-                   "Training data: determines the loss, and is checked")
-      ->option_text("FILE.npz");
+  options->data.addTo(*compile,
+                      "Training data: determines the loss, and is checked",
+                      kRareDataGroup);
   options->arguments.addTo(*compile);
   compile
       ->add_option("--dump-stages", options->dumpStages,

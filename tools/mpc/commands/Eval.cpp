@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/Print.h"
+#include "tools/mpc/checkpoints/ClassProperty.h"
 #include "tools/mpc/checkpoints/Weights.h"
 #include "tools/mpc/training/Evaluate.h"
 
@@ -14,7 +15,8 @@ using namespace mpc::tool;
 
 namespace {
 struct EvalCommand {
-  std::string package, data, checkpoint;
+  std::string package, checkpoint;
+  DataOptions data;
   bool json = false;
   SessionSettings session;
   WeightsChoice weights;
@@ -24,13 +26,15 @@ struct EvalCommand {
 static int runEval(const EvalCommand &options) {
   Program program(options.package);
   requireEvaluate(program);
-  Dataset data(options.data, program.inputs("evaluate"));
   Session session(program, options.session);
   if (options.checkpoint.empty())
     note("no --checkpoint given: using the initial weights");
   else
     session.load(options.checkpoint);
   options.weights.apply(session, program);
+  DataOptions from = options.data;
+  from.classes = rememberedClasses(session);
+  Dataset data(from, program.inputs("evaluate"));
 
   Evaluation evaluation = evaluate(session, program, data);
   if (options.json)
@@ -47,10 +51,9 @@ Action mpc::tool::addEval(CLI::App &app) {
   eval->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
-  eval->add_option("--data", options->data,
-                   ".npz file with an array for each model input, and labels "
-                   "or targets")
-      ->option_text("FILE.npz")
+  options->data
+      .addTo(*eval, "Data with an array for each model input, and labels or "
+                    "targets, as for mpc train")
       ->required();
   eval->add_option("--checkpoint", options->checkpoint,
                    "Weights: a checkpoint, or a folder of checkpoints")

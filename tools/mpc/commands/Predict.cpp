@@ -4,6 +4,7 @@
 #include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
+#include "tools/mpc/checkpoints/ClassProperty.h"
 #include "tools/mpc/checkpoints/Weights.h"
 #include "tools/mpc/data/Dataset.h"
 #include "tools/mpc/data/Predictions.h"
@@ -21,7 +22,8 @@ using namespace mpc::tool;
 
 namespace {
 struct PredictCommand {
-  std::string package, data, output, checkpoint;
+  std::string package, output, checkpoint;
+  DataOptions data;
   bool json = false;
   SessionSettings session;
   WeightsChoice weights;
@@ -80,13 +82,12 @@ static void requireNpz(const std::string &output) {
 static int runPredict(const PredictCommand &options) {
   std::string place =
       resolveOutputPath(options.output, {{"the package", options.package},
-                                         {"the data", options.data}});
+                                         {"the data", options.data.path}});
   requireNpz(options.output);
   Program program(options.package);
   if (!program.has("predict"))
     throw Failure(Usage, program.path + ": the program has no entry point "
                                         "'predict'");
-  Dataset data(options.data, program.inputs("predict"));
   Session session(program, options.session);
   bool hasWeights = program.has("step") || program.has("accumulate");
   if (options.checkpoint.empty() && hasWeights)
@@ -94,6 +95,9 @@ static int runPredict(const PredictCommand &options) {
   if (!options.checkpoint.empty())
     session.load(options.checkpoint);
   options.weights.apply(session, program);
+  DataOptions from = options.data;
+  from.classes = rememberedClasses(session);
+  Dataset data(from, program.inputs("predict"));
 
   mpc::npz::Arrays arrays = predict(session, program, data).take();
   try {
@@ -112,10 +116,9 @@ Action mpc::tool::addPredict(CLI::App &app) {
   predict->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
-  predict
-      ->add_option("--data", options->data,
-                   ".npz file with an array for each model input")
-      ->option_text("FILE.npz")
+  options->data
+      .addTo(*predict,
+             "Data with an array for each model input, as for mpc train")
       ->required();
   predict
       ->add_option("--output,-o", options->output,

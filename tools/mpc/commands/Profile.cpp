@@ -62,7 +62,8 @@ static_assert(roundsToProfiledFormats(),
 namespace {
 
 struct ProfileCommand {
-  std::string package, data, output, checkpoint;
+  std::string package, output, checkpoint;
+  DataOptions data;
   uint64_t steps = 20, seed = 0;
   SessionSettings session;
 };
@@ -208,7 +209,7 @@ private:
 static int runProfile(const ProfileCommand &options) {
   std::string place =
       resolveOutputPath(options.output, {{"the package", options.package},
-                                         {"the data", options.data}});
+                                         {"the data", options.data.path}});
   Program program(options.package);
   const char *entry = program.stepEntry();
   if (program.option("observe") != "profile")
@@ -267,11 +268,9 @@ Action mpc::tool::addProfile(CLI::App &app) {
                    "Model compiled with --observe=profile (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
-  profile
-      ->add_option("--data", options->data,
-                   ".npz file with an array for each model input, and labels "
-                   "or targets")
-      ->option_text("FILE.npz")
+  options->data
+      .addTo(*profile, "Data with an array for each model input, and labels or "
+                       "targets, as for mpc train")
       ->required();
   profile->add_option("--output,-o", options->output, "JSON file to write")
       ->option_text("OUT.json")

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/Command.h"
 #include "tools/mpc/data/LossFromData.h"
+#include "tools/mpc/data/sources/OpenData.h"
 #include "tools/mpc/options/Checks.h"
 #include "tools/mpc/training/Trainer.h"
 
@@ -28,13 +29,13 @@ static void requireDynamicScale(const Program &program) {
 
 /// Reads the data. If it fits another loss, the error says how to compile.
 static std::unique_ptr<Dataset>
-readData(const Program &program, const char *entry, const std::string &path) {
+readData(const Program &program, const char *entry, const DataOptions &from) {
   try {
-    return std::make_unique<Dataset>(path, program.inputs(entry));
+    return std::make_unique<Dataset>(from, program.inputs(entry));
   } catch (const Failure &failure) {
     if (failure.exitCode != Usage)
       throw;
-    throw Failure(Usage, withAdvice(failure.what(), adviseLoss(program, path)));
+    throw Failure(Usage, withAdvice(failure.what(), adviseLoss(program, from)));
   }
 }
 
@@ -71,10 +72,11 @@ static int runTrain(const TrainOptions &options) {
 
   std::unique_ptr<Dataset> data = readData(program, entry, options.data);
   std::unique_ptr<Dataset> evalData;
-  if (!options.evalData.empty())
-    evalData =
-        std::make_unique<Dataset>(options.evalData, program.inputs("evaluate"));
-  else if (options.evalSplit > 0)
+  if (!options.evalData.empty()) {
+    DataOptions from = options.data.with(options.evalData);
+    from.classes = data->classes();
+    evalData = std::make_unique<Dataset>(from, program.inputs("evaluate"));
+  } else if (options.evalSplit > 0)
     evalData = data->holdOut(options.evalSplit, program.inputs("evaluate"));
   // Flush each line, so that readers can follow the log.
   if (options.json)
@@ -125,16 +127,15 @@ Action mpc::tool::addTrain(CLI::App &app) {
   train->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
-  train
-      ->add_option("--data", options->data,
-                   ".npz file with an array for each model input, and labels "
-                   "or targets")
-      ->option_text("FILE.npz")
+  options->data
+      .addTo(*train, "Data with an array for each model input, and labels or "
+                     "targets: a " +
+                         std::string(kDataFormats))
       ->required();
   train
       ->add_option("--eval-data", options->evalData,
                    "Data to evaluate on after each epoch")
-      ->option_text("FILE.npz");
+      ->option_text("PATH");
   train
       ->add_option("--eval-split", options->evalSplit,
                    "Evaluate on this fraction of the data (0.1) instead, which "

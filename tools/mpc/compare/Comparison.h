@@ -21,7 +21,7 @@ namespace mpc::tool {
 class Comparison {
 public:
   struct Settings {
-    std::string data;
+    DataOptions data;
     uint64_t steps = 20, seed = 0;
     SessionSettings session;
   };

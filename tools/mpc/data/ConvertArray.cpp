@@ -38,6 +38,11 @@ namespace {
 struct Half {
   uint16_t bits;
 };
+
+/// The upper half of a 32-bit float.
+struct Bfloat16 {
+  uint16_t bits;
+};
 } // namespace
 
 static double valueOf(Half half) {
@@ -46,6 +51,13 @@ static double valueOf(Half half) {
                  : exponent == 0  ? std::ldexp(fraction, -24)
                                   : std::ldexp(fraction | 0x400, exponent - 25);
   return half.bits & 0x8000 ? -value : value;
+}
+
+static float valueOf(Bfloat16 half) {
+  uint32_t bits = uint32_t(half.bits) << 16;
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
 }
 
 template <typename T> static T valueOf(T value) { return value; }
@@ -59,6 +71,8 @@ template <typename Use> static void withType(const std::string &name, Use use) {
     use(float());
   else if (name == "float16")
     use(Half());
+  else if (name == "bfloat16")
+    use(Bfloat16());
   else if (name == "int64")
     use(int64_t());
   else if (name == "int32")
@@ -78,7 +92,8 @@ template <typename Use> static void withType(const std::string &name, Use use) {
 }
 
 static bool isFloatName(const std::string &name) {
-  return name == "float16" || name == "float32" || name == "float64";
+  return name == "float16" || name == "bfloat16" || name == "float32" ||
+         name == "float64";
 }
 
 bool mpc::tool::mayConvert(const std::string &from, mpc_dtype_t to) {
@@ -98,117 +113,122 @@ bool mpc::tool::mayConvert(const std::string &from, mpc_dtype_t to) {
   }
 }
 
-namespace {
-/// The range of integers that a type represents exactly.
-struct Limits {
-  __int128 low, high;
-};
-
-/// Converts elements from one type to another.
-template <typename From, typename To> class Converter {
-public:
-  Converter(mpc::npz::Array &array, Limits limits)
-      : array(array), limits(limits) {}
-
-  Conversion run() {
-    size_t count = array.data.size() / sizeof(From);
-    std::vector<char> converted(count * sizeof(To));
-    for (size_t i = 0; i < count; ++i) {
-      From from;
-      std::memcpy(&from, array.data.data() + i * sizeof(From), sizeof(From));
-      auto value = valueOf(from);
-      if constexpr (std::is_integral_v<From>)
-        if (!check(value))
-          return {fault, ""};
-      To to = static_cast<To>(value);
-      std::memcpy(converted.data() + i * sizeof(To), &to, sizeof(To));
-    }
-    array.data = std::move(converted);
-    return {"", remark()};
+/// Calls `use` with a value of the type that elements are stored as, and the
+/// range of integers that it represents exactly.
+template <typename Use> static void withTarget(mpc_dtype_t to, Use use) {
+  struct Range {
+    int64_t low, high;
+  };
+  switch (to) {
+  case MPC_DTYPE_F32:
+    return use(float(), Range{-(1 << 24), 1 << 24});
+  case MPC_DTYPE_F64:
+    return use(double(), Range{-(1ll << 53), 1ll << 53});
+  case MPC_DTYPE_I64:
+    return use(int64_t(), Range{INT64_MIN, INT64_MAX});
+  case MPC_DTYPE_I32:
+    return use(int32_t(), Range{INT32_MIN, INT32_MAX});
+  case MPC_DTYPE_U8:
+    return use(uint8_t(), Range{0, UINT8_MAX});
+  case MPC_DTYPE_BOOL:
+    return use(uint8_t(), Range{0, 1});
+  default:
+    return;
   }
+}
 
-private:
-  template <typename Value> bool check(Value value) {
-    __int128 wide = static_cast<__int128>(value);
+/// A remark that integers are not scaled: the user must decide whether the
+/// model expects scaled pixels.
+static std::string remarkOn(__int128 low, __int128 high, bool areAll) {
+  if (high <= 1 || low > high)
+    return "";
+  return std::string("; its values, ") + (areAll ? "" : "about ") +
+         std::to_string(static_cast<long long>(low)) + " to " +
+         std::to_string(static_cast<long long>(high)) + ", are not scaled";
+}
+
+/// Checks integers of one type. Only some are read if all of this type fit.
+template <typename From>
+static Conversion checkIntegers(const StoredArray &array, int64_t lowest,
+                                int64_t highest, bool toFloat) {
+  using Limits = std::numeric_limits<From>;
+  const bool allFit = static_cast<__int128>(Limits::min()) >= lowest &&
+                      static_cast<__int128>(Limits::max()) <= highest;
+  constexpr uint64_t most = 1 << 24;
+  const uint64_t all = array.elements.size() / sizeof(From);
+  const uint64_t count = allFit ? std::min(all, toFloat ? most : 0) : all;
+  __int128 low = INT64_MAX, high = INT64_MIN;
+  for (uint64_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, array.data() + i * sizeof(From), sizeof(From));
+    __int128 wide = value;
     low = std::min(low, wide);
     high = std::max(high, wide);
-    if (wide >= limits.low && wide <= limits.high)
-      return true;
-    fault = "holds " + std::to_string(value);
-    return false;
+    if (wide < lowest || wide > highest)
+      return {"holds " + std::to_string(value), ""};
   }
+  return {"", toFloat ? remarkOn(low, high, count == all) : ""};
+}
 
-  /// A remark that integers are not scaled: the user must decide whether the
-  /// model expects scaled pixels.
-  std::string remark() const {
-    if (!std::is_integral_v<From> || !std::is_floating_point_v<To> ||
-        high <= 1 || low > high)
-      return "";
-    return "; its values, " + std::to_string(static_cast<long long>(low)) +
-           " to " + std::to_string(static_cast<long long>(high)) +
-           ", are not scaled";
-  }
-
-  mpc::npz::Array &array;
-  const Limits limits;
-  __int128 low = std::numeric_limits<int64_t>::max(),
-           high = std::numeric_limits<int64_t>::min();
-  std::string fault;
-};
-} // namespace
-
-Conversion mpc::tool::convertArray(npz::Array &array, mpc_dtype_t to) {
+Conversion mpc::tool::checkConversion(const StoredArray &array,
+                                      mpc_dtype_t to) {
   Conversion result;
+  bool isKnown = false;
   withType(array.dtype, [&](auto from) {
-    using From = decltype(from);
-    switch (to) {
-    case MPC_DTYPE_F32:
-      result = Converter<From, float>(array, {-(1 << 24), 1 << 24}).run();
-      break;
-    case MPC_DTYPE_F64:
-      result = Converter<From, double>(array, {-(1ll << 53), 1ll << 53}).run();
-      break;
-    case MPC_DTYPE_I64:
-      result = Converter<From, int64_t>(array, {INT64_MIN, INT64_MAX}).run();
-      break;
-    case MPC_DTYPE_I32:
-      result = Converter<From, int32_t>(array, {INT32_MIN, INT32_MAX}).run();
-      break;
-    case MPC_DTYPE_U8:
-      result = Converter<From, uint8_t>(array, {0, UINT8_MAX}).run();
-      break;
-    case MPC_DTYPE_BOOL:
-      result = Converter<From, uint8_t>(array, {0, 1}).run();
-      break;
-    default:
-      result.fault = "holds " + array.dtype;
-    }
+    withTarget(to, [&](auto target, auto range) {
+      isKnown = true;
+      using From = decltype(from);
+      if constexpr (std::is_integral_v<From>)
+        result =
+            checkIntegers<From>(array, range.low, range.high,
+                                std::is_floating_point_v<decltype(target)>);
+    });
   });
-  if (result.fault.empty())
-    array.dtype = numpyName(to);
-  else
+  if (!isKnown)
+    result.fault = "holds " + array.dtype;
+  if (!result.fault.empty())
     result.fault += ", which " + numpyName(to) + " cannot hold exactly";
   return result;
 }
 
-bool mpc::tool::isZeroOrOne(const npz::Array &array) {
+template <typename From, typename To>
+static void convertElements(const char *from, uint64_t count, char *to) {
+  for (uint64_t i = 0; i < count; ++i) {
+    From value;
+    std::memcpy(&value, from + i * sizeof(From), sizeof(From));
+    To converted = static_cast<To>(valueOf(value));
+    std::memcpy(to + i * sizeof(To), &converted, sizeof(To));
+  }
+}
+
+Convert mpc::tool::findConversion(const std::string &from, mpc_dtype_t to) {
+  Convert convert = nullptr;
+  withType(from, [&](auto source) {
+    withTarget(to, [&](auto target, auto) {
+      convert = convertElements<decltype(source), decltype(target)>;
+    });
+  });
+  return convert;
+}
+
+bool mpc::tool::isZeroOrOne(const StoredArray &array) {
   bool isSo = false;
   withType(array.dtype, [&](auto element) {
     isSo = true;
-    for (size_t at = 0; at < array.data.size(); at += sizeof(element)) {
-      std::memcpy(&element, array.data.data() + at, sizeof(element));
+    for (size_t at = 0; at < array.elements.size(); at += sizeof(element)) {
+      std::memcpy(&element, array.data() + at, sizeof(element));
       isSo &= valueOf(element) == 0 || valueOf(element) == 1;
     }
   });
   return isSo;
 }
 
-bool mpc::tool::areWhole(const npz::Array &array) {
+bool mpc::tool::areWhole(const StoredArray &array) {
   bool isSo = false;
   withType(array.dtype, [&](auto element) {
     isSo = true;
-    for (size_t at = 0; at < array.data.size(); at += sizeof(element)) {
-      std::memcpy(&element, array.data.data() + at, sizeof(element));
+    for (size_t at = 0; at < array.elements.size(); at += sizeof(element)) {
+      std::memcpy(&element, array.data() + at, sizeof(element));
       double value = static_cast<double>(valueOf(element));
       isSo &= std::isfinite(value) && value == std::trunc(value);
     }
@@ -216,6 +236,6 @@ bool mpc::tool::areWhole(const npz::Array &array) {
   return isSo;
 }
 
-bool mpc::tool::isFloat(const npz::Array &array) {
+bool mpc::tool::isFloat(const npz::ArrayType &array) {
   return isFloatName(array.dtype);
 }

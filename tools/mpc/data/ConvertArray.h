@@ -2,7 +2,7 @@
 #ifndef MPC_TOOLS_MPC_DATA_CONVERTARRAY_H
 #define MPC_TOOLS_MPC_DATA_CONVERTARRAY_H
 
-#include "tools/npz/Npz.h"
+#include "tools/mpc/data/Elements.h"
 
 #include "mpc/dtype.h"
 
@@ -20,13 +20,13 @@ std::string numpyName(mpc_dtype_t dtype);
 bool mayConvert(const std::string &from, mpc_dtype_t to);
 
 /// Whether all elements are 0 or 1.
-bool isZeroOrOne(const npz::Array &array);
+bool isZeroOrOne(const StoredArray &array);
 
 /// Whether all elements are whole numbers.
-bool areWhole(const npz::Array &array);
+bool areWhole(const StoredArray &array);
 
 /// Whether the elements are floats.
-bool isFloat(const npz::Array &array);
+bool isFloat(const npz::ArrayType &array);
 
 struct Conversion {
   std::string
@@ -34,8 +34,15 @@ struct Conversion {
   std::string remark; ///< More for the note: "; values from 0 to 255 ...".
 };
 
-/// Converts the elements. Floats are rounded; integers must keep their values.
-Conversion convertArray(npz::Array &array, mpc_dtype_t to);
+/// Whether the elements can be converted: floats are rounded; integers must
+/// keep their values.
+Conversion checkConversion(const StoredArray &array, mpc_dtype_t to);
+
+/// Converts `count` elements.
+using Convert = void (*)(const char *from, uint64_t count, char *to);
+
+/// The function for two types; null if there is none.
+Convert findConversion(const std::string &from, mpc_dtype_t to);
 
 } // namespace mpc::tool
 

@@ -1,19 +1,17 @@
-//===- Dataset.cpp - The arrays of an .npz file, in batches ---------------===//
+//===- Dataset.cpp - Data for an entry point, in batches ------------------===//
 
 #include "tools/mpc/data/Dataset.h"
 #include "tools/mpc/base/Memory.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
-#include "tools/mpc/data/ConvertArray.h"
+#include "tools/mpc/data/BindArrays.h"
+#include "tools/mpc/data/sources/Files.h"
+#include "tools/mpc/data/sources/OpenData.h"
 #include "tools/mpc/training/Sampler.h"
-
-#include "runtime/src/base/number.h"
 
 #include <algorithm>
 #include <cassert>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <map>
 #include <sstream>
 
@@ -23,194 +21,11 @@ using namespace mpc::tool;
 // Binding
 //===----------------------------------------------------------------------===//
 
-/// Removes the array for `input` from `arrays` and returns it.
-static mpc::npz::Array takeArray(mpc::npz::Arrays &arrays,
-                                 const Binding &input) {
-  auto found = std::find_if(
-      arrays.begin(), arrays.end(),
-      [&](const mpc::npz::Array &array) { return array.name == input.name; });
-  mpc::npz::Array array = std::move(*found);
-  arrays.erase(found);
-  return array;
-}
-
-/// A suggestion if the data has 'labels' (for classes) but the loss needs
-/// 'targets' (for numbers), or the other way round; otherwise "".
-static std::string suggestOther(const std::vector<std::string> &names,
-                                const std::string &wanted) {
-  if (wanted != "labels" && wanted != "targets")
-    return "";
-  std::string other = wanted == "labels" ? "targets" : "labels";
-  if (std::find(names.begin(), names.end(), other) == names.end())
-    return "";
-  const char *taken = wanted == "labels" ? "class labels" : "numbers";
-  return std::string("; it has '") + other + "', but this model's loss takes " +
-         taken + ": rename '" + other + "' to '" + wanted +
-         "' if it contains " + taken;
-}
-
-/// "float32[N,1,8,8]".
-static std::string expectedType(const Binding &input) {
-  std::string text = numpyName(input.dtype);
-  if (text.empty()) // NumPy lacks the type.
-    text = mpc_dtype_name(input.dtype);
-  text += "[";
-  for (size_t i = 0; i < input.shape.size(); ++i)
-    text += (i > 0 ? "," : "") + (static_cast<int64_t>(i) == input.batchDim
-                                      ? std::string("N")
-                                      : std::to_string(input.shape[i]));
-  return text + "]";
-}
-
-/// Throws if the file contains nothing.
-static void requireArrays(const std::vector<std::string> &names,
-                          const std::vector<Binding> &inputs,
-                          const std::string &path) {
-  if (!names.empty() || inputs.empty())
-    return;
-  std::vector<std::string> needed;
-  for (const Binding &input : inputs)
-    needed.push_back("'" + input.name + "' (" + expectedType(input) + ")");
-  throw Failure(Usage, path + " contains no arrays; the model needs " +
-                           joinWords(needed));
-}
-
-/// Throws unless `names` contains the name of the input.
-static void requireName(const std::vector<std::string> &names,
-                        const Binding &input, const std::string &path) {
-  if (std::find(names.begin(), names.end(), input.name) != names.end())
-    return;
-  // Limit the length of the message.
-  constexpr size_t mostNamed = 16;
-  std::vector<std::string> quoted;
-  for (size_t i = 0; i < std::min(mostNamed, names.size()); ++i)
-    quoted.push_back("'" + names[i] + "'");
-  if (names.size() > mostNamed)
-    quoted.push_back(formatCount(names.size() - mostNamed, "other"));
-  std::string message = path + " has no array '" + input.name +
-                        "', which the model takes as " + expectedType(input);
-  if (std::string other = suggestOther(names, input.name); !other.empty())
-    message += other;
-  else if (std::string nearest = findNearest(input.name, names);
-           !nearest.empty())
-    message += "; did you mean '" + nearest + "'?";
-  else if (!quoted.empty())
-    message += "; it has " + joinWords(quoted);
-  throw Failure(Usage, message);
-}
-
-/// True if `shape` is that of the input, except for the number of samples.
-static bool fits(const std::vector<int64_t> &shape, const Binding &input) {
-  if (shape.size() != input.shape.size())
-    return false;
-  for (size_t i = 0; i < shape.size(); ++i)
-    if (static_cast<int64_t>(i) != input.batchDim && shape[i] != input.shape[i])
-      return false;
-  return true;
-}
-
-/// How to make an array of this shape fit the input, for common mistakes:
-/// "; fix it with .squeeze(-1)"; otherwise "".
-static std::string findRemedy(const std::vector<int64_t> &shape,
-                              const Binding &input) {
-  std::vector<int64_t> less = shape, more = shape;
-  more.push_back(1);
-  if (fits(more, input))
-    return shape.size() == 1 ? "; fix it with .reshape(-1, 1)"
-                             : "; fix it with numpy.expand_dims(.., -1)";
-  if (shape.size() < 2)
-    return "";
-  less.pop_back();
-  if (!fits(less, input))
-    return "";
-  if (shape.back() == 1)
-    return "; fix it with .squeeze(-1)";
-  // The array has a number for each class, but the input is a class number.
-  return input.range && shape.back() == input.range->high
-             ? "; if it is one-hot, convert it to class labels with .argmax(-1)"
-             : "";
-}
-
-/// Throws unless an array of this type and shape can be bound to the input. If
-/// `array` is only a header, `reader` reads its elements.
-static void requireType(const mpc::npz::Array &array, const Binding &input,
-                        const std::string &path,
-                        const mpc::npz::Reader *reader = nullptr) {
-  std::string text = path + ": array '" + input.name + "' must be " +
-                     expectedType(input) + ", but is " +
-                     mpc::npz::typeText(array);
-  if (!fits(array.shape, input))
-    throw Failure(Usage, text + findRemedy(array.shape, input));
-  std::string wanted = numpyName(input.dtype);
-  if (array.dtype == wanted || mayConvert(array.dtype, input.dtype))
-    return;
-  bool losesFractions =
-      isFloat(array) && !areWhole(reader ? reader->read(array.name) : array);
-  throw Failure(Usage,
-                text + (losesFractions
-                            ? "; its values are not all whole numbers"
-                            : "; convert it, for example with .astype('" +
-                                  wanted + "')"));
-}
-
-/// The other name of the array that a loss compares with.
-static std::string otherName(const Binding &input) {
-  return input.name == "labels" ? "targets" : "labels";
-}
-
-/// Whether the file has the array that a loss compares with only under the
-/// other name, with a fitting shape and a type that may be converted.
-static bool isNamedOtherwise(const mpc::npz::Reader &reader,
-                             const Binding &input) {
-  if ((input.name != "labels" && input.name != "targets") ||
-      reader.has(input.name) || !reader.has(otherName(input)))
-    return false;
-  mpc::npz::Array header = reader.header(otherName(input));
-  return fits(header.shape, input) && mayConvert(header.dtype, input.dtype);
-}
-
-/// Reads only the arrays that inputs need, after checking that they fit: a file
-/// may contain, or claim to contain, far more data.
-static mpc::npz::Arrays readArrays(const std::string &path,
-                                   const std::vector<Binding> &inputs,
-                                   std::vector<std::string> &notes) {
-  try {
-    mpc::npz::Reader reader(path);
-    requireArrays(reader.names(), inputs, path);
-    for (const Binding &input : inputs) {
-      if (isNamedOtherwise(reader, input))
-        continue;
-      requireName(reader.names(), input, path);
-      requireType(reader.header(input.name), input, path, &reader);
-    }
-    mpc::npz::Arrays arrays;
-    for (const Binding &input : inputs) {
-      bool isOther = isNamedOtherwise(reader, input);
-      arrays.push_back(reader.read(isOther ? otherName(input) : input.name));
-      mpc::npz::Array &array = arrays.back();
-      if (!isOther)
-        continue;
-      if (!isFloat(array) && input.name == "targets" && !isZeroOrOne(array))
-        requireName(reader.names(), input, path); // Reject: may be classes.
-      notes.push_back(path + ": array '" + array.name + "' is taken for '" +
-                      input.name + "'");
-      array.name = input.name;
-    }
-    return arrays;
-  } catch (const mpc::npz::FileError &error) {
-    throw Failure(InputOutput, error.what());
-  } catch (const mpc::npz::MemoryError &error) {
-    throw Failure(Limit, error.what());
-  }
-}
-
-Dataset::Dataset(const std::string &path, const std::vector<Binding> &inputs)
-    : path(path) {
+Dataset::Dataset(const DataOptions &options, const std::vector<Binding> &inputs)
+    : path(options.path) {
   std::vector<std::string> notes;
-  npz::Arrays arrays = readArrays(path, inputs, notes);
-  for (const Binding &input : inputs)
-    bind(arrays, input, notes);
-  prepareTensors();
+  bind(*selectArrays(openData(options), options, inputs, notes), options,
+       inputs, notes);
   for (const std::string &text : notes)
     noteOnce(text);
 }
@@ -219,76 +34,63 @@ Dataset::Dataset(const std::string &path, npz::Arrays arrays,
                  const std::vector<Binding> &inputs,
                  std::vector<std::string> &notes)
     : path(path) {
-  for (const Binding &input : inputs)
-    bind(arrays, input, notes);
-  prepareTensors();
+  bind(*openArrays(path, std::move(arrays)), DataOptions(path), inputs, notes);
 }
 
-/// "labels[137]", "tokens[137,5]": the element in NumPy's syntax.
-static std::string nameOfElement(const mpc::npz::Array &array, uint64_t index) {
-  std::string text = "]";
-  for (size_t i = array.shape.size(); i-- > 0;) {
-    text = (i > 0 ? "," : "") + std::to_string(index % array.shape[i]) + text;
-    index /= array.shape[i];
-  }
-  return array.shape.empty() ? array.name : array.name + "[" + text;
+/// "labels: 3 classes: 'a' is 0, 'b' is 1, ...".
+static std::string describeClasses(const std::string &array,
+                                   const std::vector<std::string> &classes) {
+  constexpr size_t mostNamed = 8;
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < std::min(mostNamed, classes.size()); ++i)
+    texts.push_back("'" + classes[i] + "' is " + std::to_string(i));
+  if (classes.size() > mostNamed)
+    texts.push_back(formatCount(classes.size() - mostNamed, "other"));
+  return "'" + array + "' has " + formatCount(classes.size()) +
+         (classes.size() == 1 ? " class: " : " classes: ") + joinWords(texts);
 }
 
-/// Throws if a finite number of the array would become infinite in float32.
-static void refuseOverflow(const mpc::npz::Array &array, const Binding &input,
-                           const std::string &path) {
-  if (array.dtype != "float64" || input.dtype != MPC_DTYPE_F32)
-    return;
-  for (uint64_t i = 0; i < array.data.size() / sizeof(double); ++i) {
-    double value;
-    std::memcpy(&value, array.data.data() + i * sizeof(value), sizeof(value));
-    if (std::isfinite(value) && std::isinf(static_cast<float>(value)))
-      throw Failure(Usage, nameOfElement(array, i) + " of " + path +
-                               format(", %g, is too large for float32", value));
-  }
-}
-
-void Dataset::bind(npz::Arrays &arrays, const Binding &input,
+void Dataset::bind(const DataSource &source, const DataOptions &options,
+                   const std::vector<Binding> &inputs,
                    std::vector<std::string> &notes) {
-  Column column;
-  column.input = input;
-  std::vector<std::string> names;
-  for (const npz::Array &array : arrays)
-    names.push_back(array.name);
-  requireName(names, input, path);
-  column.array = std::make_shared<npz::Array>(takeArray(arrays, input));
-  npz::Array &array = *column.array;
-  requireType(array, input, path);
-  std::string where = path + ": array '" + input.name + "'";
-  std::string wanted = numpyName(input.dtype), found = array.dtype;
-  if (found != wanted) {
-    refuseOverflow(array, input, path);
-    Conversion conversion = convertArray(array, input.dtype);
-    if (!conversion.fault.empty())
-      throw Failure(Usage, where + " must be " + expectedType(input) +
-                               ", but is " + npz::typeText(array) + " and " +
-                               conversion.fault);
-    notes.push_back(where + " is converted from " + found + " to " + wanted +
-                    conversion.remark);
+  checkScalingNames(inputs, options.scales, options.normalizations);
+  // Check all types first: reading may take long.
+  requireArrays(source, inputs);
+  // Whoever did not say which column has the labels should hear that first.
+  if (source.isTable())
+    for (const Binding &input : inputs)
+      if (input.name == "labels" || input.name == "targets")
+        (void)findArray(source, input);
+  std::vector<std::string> arrays;
+  for (const Binding &input : inputs)
+    arrays.push_back(findArray(source, input));
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Binding &input = inputs[i];
+    Scaling scaling = scalingOf(input, options.scales, options.normalizations);
+    if (std::shared_ptr<const Column> made = source.makeColumn(input)) {
+      countSamples(*made);
+      columns.push_back(std::move(made));
+      continue;
+    }
+    auto column = std::make_shared<StoredColumn>(
+        input, readArray(source, arrays[i], input, notes), scaling);
+    countSamples(*column);
+    noteConversion(source.header(arrays[i]), input, path, column->remark(),
+                   notes);
+    if (auto classes = source.classesOf(arrays[i]); !classes.empty()) {
+      notes.push_back(path + ": " + describeClasses(input.name, classes));
+      classNames[input.name] = std::move(classes);
+    }
+    columns.push_back(std::move(column));
   }
-
-  column.innerBytes = mpc_dtype_size(input.dtype);
-  for (size_t i = 0; i < input.shape.size(); ++i) {
-    if (static_cast<int64_t>(i) < input.batchDim)
-      column.outer *= input.shape[i];
-    else if (static_cast<int64_t>(i) > input.batchDim)
-      column.innerBytes *= input.shape[i];
-  }
-  countSamples(column);
-  checkValues(column);
-  columns.push_back(std::move(column));
+  prepareTensors();
 }
 
 void Dataset::countSamples(const Column &column) {
   const Binding &input = column.input;
   if (input.batchDim < 0)
     return;
-  uint64_t count = column.array->shape[input.batchDim];
+  uint64_t count = column.numSamples();
   if (count == 0)
     throw Failure(Usage, path + ": array '" + input.name + "' has no samples");
   if (sampleArray.empty()) {
@@ -306,89 +108,24 @@ void Dataset::countSamples(const Column &column) {
                                "' of the program differ in batch size");
 }
 
-/// Element `index` of an array of integers or booleans.
-static int64_t integerAt(const mpc::npz::Array &array, mpc_dtype_t dtype,
-                         uint64_t index) {
-  int64_t wide;
-  int32_t narrow;
-  switch (dtype) {
-  case MPC_DTYPE_I64:
-    std::memcpy(&wide, array.data.data() + index * sizeof(wide), sizeof(wide));
-    return wide;
-  case MPC_DTYPE_I32:
-    std::memcpy(&narrow, array.data.data() + index * sizeof(narrow),
-                sizeof(narrow));
-    return narrow;
-  default:
-    return static_cast<unsigned char>(array.data[index]);
-  }
-}
-
-/// "be in [0, 10)", "be less than 10", "be at least 0".
-static std::string textOf(const Binding::Range &range) {
-  std::string low = std::to_string(range.low);
-  std::string high = std::to_string(range.high);
-  if (range.high == INT64_MAX)
-    return "be at least " + low;
-  if (range.low == INT64_MIN)
-    return "be less than " + high;
-  return "be in [" + low + ", " + high + ")";
-}
-
-/// Checks all values before training begins. The runtime would report an
-/// invalid value only by its position in a batch, and perhaps only after hours.
-void Dataset::checkValues(const Column &column) const {
-  const npz::Array &array = *column.array;
-  Binding::Range range = {0, 2, std::nullopt};
-  if (column.input.range)
-    range = *column.input.range;
-  else if (column.input.dtype != MPC_DTYPE_BOOL)
-    return;
-  uint64_t count = array.count(), wrong = 0, first = 0, ignored = 0;
-  for (uint64_t i = 0; i < count; ++i) {
-    int64_t value = integerAt(array, column.input.dtype, i);
-    ignored += value == range.ignored;
-    if (!range.allows(value) && wrong++ == 0)
-      first = i;
-  }
-  if (wrong > 0) {
-    std::string message = format(
-        "%s: %s is %lld; %s must %s", path.c_str(),
-        nameOfElement(array, first).c_str(),
-        static_cast<long long>(integerAt(array, column.input.dtype, first)),
-        array.name == "labels" ? "labels" : "values", textOf(range).c_str());
-    if (range.ignored)
-      message += format(", or %lld (ignored by the loss)",
-                        static_cast<long long>(*range.ignored));
-    if (wrong > 1)
-      message +=
-          "; " + formatCount(wrong - 1, "other value") +
-          (wrong == 2 ? " is out of range too" : " are out of range too");
-    throw Failure(Usage, message);
-  }
-  if (count > 0 && ignored == count && range.needsOthers)
-    throw Failure(Usage,
-                  format("%s: no label counts: every value of '%s' is %lld, "
-                         "which the loss ignores",
-                         path.c_str(), array.name.c_str(),
-                         static_cast<long long>(*range.ignored)));
-}
-
 void Dataset::prepareTensors() {
   // A model without a batch dimension takes all data at once.
   if (sampleArray.empty())
     samples = batch = 1;
-  for (Column &column : columns) {
-    if (column.input.batchDim >= 0)
-      resizeOrThrow(column.buffer, column.outer * batch * column.innerBytes,
-                    "a batch of '" + column.input.name + "'");
-    std::vector<char> &data =
-        column.input.batchDim >= 0 ? column.buffer : column.array->data;
+  buffers.resize(columns.size());
+  for (size_t i = 0; i < columns.size(); ++i) {
+    const Binding &input = columns[i]->input;
+    uint64_t bytes = mpc_dtype_size(input.dtype);
+    for (int64_t extent : input.shape)
+      bytes *= extent;
+    resizeOrThrow(buffers[i], bytes, "a batch of '" + input.name + "'");
+    if (input.batchDim < 0)
+      columns[i]->gather({0}, buffers[i].data());
     tensors.push_back({sizeof(mpc_tensor_t),
-                       column.input.dtype,
-                       static_cast<uint32_t>(column.input.shape.size()),
-                       column.input.shape.data(),
-                       data.data(),
+                       input.dtype,
+                       static_cast<uint32_t>(input.shape.size()),
+                       input.shape.data(),
+                       buffers[i].data(),
                        {}});
   }
 }
@@ -400,13 +137,14 @@ void Dataset::prepareTensors() {
 Dataset::Dataset(const Dataset &whole, const std::vector<Binding> &inputs,
                  std::vector<uint64_t> part)
     : path(whole.path + " (held out)"), sampleArray(whole.sampleArray),
-      samples(whole.samples), part(std::move(part)), batch(whole.batch) {
+      samples(whole.samples), part(std::move(part)), batch(whole.batch),
+      classNames(whole.classNames) {
   for (const Binding &input : inputs) {
     auto found = std::find_if(whole.columns.begin(), whole.columns.end(),
-                              [&](const Column &column) {
-                                return column.input.name == input.name &&
-                                       column.input.dtype == input.dtype &&
-                                       column.input.shape == input.shape;
+                              [&](const auto &column) {
+                                return column->input.name == input.name &&
+                                       column->input.dtype == input.dtype &&
+                                       column->input.shape == input.shape;
                               });
     if (found == whole.columns.end())
       throw Failure(Usage, "the data for training has no array '" + input.name +
@@ -440,140 +178,64 @@ std::unique_ptr<Dataset> Dataset::holdOut(double fraction,
 // Batches
 //===----------------------------------------------------------------------===//
 
+std::vector<uint64_t>
+Dataset::rowsOf(const std::vector<uint64_t> &indices) const {
+  std::vector<uint64_t> rows = indices;
+  if (!part.empty())
+    for (uint64_t &row : rows)
+      row = part[row];
+  return rows;
+}
+
 const std::vector<mpc_tensor_t> &
 Dataset::gather(const std::vector<uint64_t> &indices) {
   assert(!indices.empty() && indices.size() <= batch && "not one batch");
-  for (Column &column : columns) {
-    if (column.input.batchDim < 0)
-      continue;
-    uint64_t bytes = column.innerBytes;
-    for (uint64_t o = 0; o < column.outer; ++o) {
-      const char *from = column.array->data.data() + o * samples * bytes;
-      char *to = column.buffer.data() + o * batch * bytes;
-      for (uint64_t i = 0; i < batch; ++i, to += bytes) {
-        uint64_t index =
-            rowOf(i < indices.size() ? indices[i] : indices.back());
-        std::memcpy(to, from + index * bytes, bytes);
-      }
-    }
-  }
+  std::vector<uint64_t> rows = rowsOf(indices);
+  rows.resize(batch, rows.back());
+  for (size_t i = 0; i < columns.size(); ++i)
+    if (columns[i]->input.batchDim >= 0)
+      columns[i]->gather(rows, buffers[i].data());
   return tensors;
-}
-
-/// Whether the loss ignores all labels that this column has for a sample.
-bool Dataset::Column::ignores(uint64_t sample, uint64_t samples) const {
-  if (!input.range || !input.range->ignored || input.batchDim < 0)
-    return false;
-  uint64_t inner = innerBytes / mpc_dtype_size(input.dtype);
-  for (uint64_t o = 0; o < outer; ++o)
-    for (uint64_t i = 0; i < inner; ++i)
-      if (integerAt(*array, input.dtype, (o * samples + sample) * inner + i) !=
-          *input.range->ignored)
-        return false;
-  return true;
 }
 
 std::string
 Dataset::explainNoLabels(const std::vector<uint64_t> &indices) const {
   constexpr size_t mostNamed = 4;
-  for (const Column &column : columns) {
-    if (!std::all_of(indices.begin(), indices.end(), [&](uint64_t sample) {
-          return column.ignores(rowOf(sample), samples);
-        }))
+  const std::vector<uint64_t> rows = rowsOf(indices);
+  for (const auto &column : columns) {
+    if (!std::all_of(rows.begin(), rows.end(),
+                     [&](uint64_t row) { return column->ignores(row); }))
       continue;
     std::vector<std::string> names;
-    for (size_t i = 0; i < std::min(indices.size(), mostNamed); ++i)
-      names.push_back(std::to_string(rowOf(indices[i])));
-    if (indices.size() > mostNamed)
-      names.push_back(formatCount(indices.size() - mostNamed, "other"));
+    for (size_t i = 0; i < std::min(rows.size(), mostNamed); ++i)
+      names.push_back(std::to_string(rows[i]));
+    if (rows.size() > mostNamed)
+      names.push_back(formatCount(rows.size() - mostNamed, "other"));
     return format("no label of the batch counts: '%s' is %lld, which the loss "
                   "ignores, for samples %s of %s; leave out what has no label, "
                   "or compile with a larger --batch",
-                  column.input.name.c_str(),
-                  static_cast<long long>(*column.input.range->ignored),
+                  column->input.name.c_str(),
+                  static_cast<long long>(*column->input.range->ignored),
                   joinWords(names).c_str(), path.c_str());
-  }
-  return "";
-}
-
-/// The position of the first nan (or infinity) among `count` floats starting at
-/// `first`; `first + count` if there is none.
-static uint64_t findValue(const mpc::npz::Array &array, mpc_dtype_t dtype,
-                          bool infinite, uint64_t first, uint64_t count) {
-  for (uint64_t i = first; i < first + count; ++i) {
-    float single = 0;
-    double wide = 0;
-    uint16_t half = 0;
-    if (dtype == MPC_DTYPE_F32)
-      std::memcpy(&single, array.data.data() + i * sizeof(single),
-                  sizeof(single));
-    else if (dtype == MPC_DTYPE_F64)
-      std::memcpy(&wide, array.data.data() + i * sizeof(wide), sizeof(wide));
-    else if (dtype == MPC_DTYPE_F16)
-      std::memcpy(&half, array.data.data() + i * sizeof(half), sizeof(half));
-    // Without the sign bit, the bits of nans are greater than those of
-    // infinity.
-    half &= 0x7fff;
-    if (infinite ? std::isinf(single) || std::isinf(wide) || half == 0x7c00
-                 : std::isnan(single) || std::isnan(wide) || half > 0x7c00)
-      return i;
-  }
-  return first + count;
-}
-
-/// "x[2,1] in data.npz" for the first nan (or infinity) of the samples.
-std::string Dataset::findValue(const std::vector<uint64_t> &indices,
-                               bool infinite) const {
-  auto find = [&](const Column &column, uint64_t first, uint64_t count) {
-    uint64_t found =
-        ::findValue(*column.array, column.input.dtype, infinite, first, count);
-    return found == first + count
-               ? std::string()
-               : nameOfElement(*column.array, found) + " in " + path;
-  };
-  for (const Column &column : columns) {
-    std::string location;
-    if (column.input.batchDim < 0)
-      location = find(column, 0, column.array->count());
-    uint64_t inner = column.innerBytes / mpc_dtype_size(column.input.dtype);
-    for (uint64_t o = 0; column.input.batchDim >= 0 && o < column.outer; ++o)
-      for (uint64_t sample : indices)
-        if (location.empty())
-          location = find(column, (o * samples + rowOf(sample)) * inner, inner);
-    if (!location.empty())
-      return location;
   }
   return "";
 }
 
 std::string
 Dataset::explainNonFinite(const std::vector<uint64_t> &indices) const {
+  const std::vector<uint64_t> rows = rowsOf(indices);
   for (bool infinite : {false, true})
-    if (std::string location = findValue(indices, infinite); !location.empty())
-      return location + (infinite ? " is inf" : " is nan") +
-             "; fix or remove such samples";
+    for (const auto &column : columns)
+      if (std::string place = column->findNonFinite(rows, infinite);
+          !place.empty())
+        return place + (infinite ? " is inf" : " is nan") +
+               "; fix or remove such samples";
   return "";
 }
 
 //===----------------------------------------------------------------------===//
 // Fingerprints
 //===----------------------------------------------------------------------===//
-
-/// A checksum of pieces from all over the data, or of all data if it is small.
-static uint64_t sampleChecksum(const std::vector<char> &data) {
-  constexpr size_t numPieces = 256, pieceBytes = 4096;
-  if (data.size() <= numPieces * pieceBytes)
-    return mpc::runtime::checksum(data.data(), data.size());
-  std::vector<char> pieces;
-  for (size_t i = 0; i < numPieces; ++i) {
-    // The first piece is at the beginning, the last one at the end.
-    size_t first = static_cast<unsigned __int128>(data.size() - pieceBytes) *
-                   i / (numPieces - 1);
-    pieces.insert(pieces.end(), data.begin() + first,
-                  data.begin() + first + pieceBytes);
-  }
-  return mpc::runtime::checksum(pieces.data(), pieces.size());
-}
 
 /// Lines, keyed by the names at their beginning: "images<tab>f32[1500,1,8,8]
 /// 0123...".
@@ -587,14 +249,10 @@ static std::map<std::string, std::string> linesOf(const std::string &text) {
 }
 
 std::string Dataset::fingerprint() const {
-  if (!print.empty())
-    return print;
-  for (const Column &column : columns)
-    print += printable(column.input.name) + "\t" +
-             formatType(column.input.dtype, column.array->shape) + " " +
-             format("%016llx", static_cast<unsigned long long>(
-                                   sampleChecksum(column.array->data))) +
-             "\n";
+  if (print.empty())
+    for (const auto &column : columns)
+      print +=
+          printable(column->input.name) + "\t" + column->fingerprint() + "\n";
   return print;
 }
 

@@ -1,9 +1,11 @@
-//===- Dataset.h - The arrays of an .npz file, in batches -------*- C++ -*-===//
+//===- Dataset.h - Data for an entry point, in batches ----------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_DATA_DATASET_H
 #define MPC_TOOLS_MPC_DATA_DATASET_H
 
 #include "tools/mpc/base/Runtime.h"
-#include "tools/npz/Npz.h"
+#include "tools/mpc/data/Column.h"
+#include "tools/mpc/data/DataOptions.h"
+#include "tools/mpc/data/sources/DataSource.h"
 
 #include <cstdint>
 #include <memory>
@@ -12,13 +14,13 @@
 
 namespace mpc::tool {
 
-/// Samples for one entry point. Arrays are matched with its inputs by name;
-/// arrays that match no input are ignored.
+/// Samples for one entry point. Arrays are matched with its inputs by name, or
+/// as --map says; arrays that match no input are ignored.
 class Dataset {
 public:
-  /// Reads `path` and binds its arrays; throws a Failure that names the array
+  /// Opens the data and binds its arrays; throws a Failure that names the array
   /// and what is wrong. Notes conversions on stderr.
-  Dataset(const std::string &path, const std::vector<Binding> &inputs);
+  Dataset(const DataOptions &options, const std::vector<Binding> &inputs);
 
   /// The same for arrays in memory; `notes` receives notes on conversions.
   Dataset(const std::string &path, npz::Arrays arrays,
@@ -41,6 +43,9 @@ public:
   /// numSamples(); the rest of the batch repeats the last of them.
   const std::vector<mpc_tensor_t> &gather(const std::vector<uint64_t> &indices);
 
+  /// The names of the classes whose numbers inputs take, by inputs.
+  const ClassNames &classes() const { return classNames; }
+
   /// A message if the loss ignores the labels of all these samples; otherwise
   /// "".
   std::string explainNoLabels(const std::vector<uint64_t> &indices) const;
@@ -61,39 +66,27 @@ public:
   const std::string path;
 
 private:
-  /// An input and its array, viewed as [outer, samples, inner]. A batch takes
-  /// some of the samples.
-  struct Column {
-    Binding input;
-    std::shared_ptr<npz::Array> array;
-    uint64_t outer = 1, innerBytes = 0;
-    bool ignores(uint64_t sample, uint64_t samples) const;
-    std::vector<char> buffer; ///< One batch; unused without a batch dimension.
-  };
-
   /// Some samples of another data set, whose arrays are shared.
   Dataset(const Dataset &whole, const std::vector<Binding> &inputs,
           std::vector<uint64_t> part);
 
-  /// The position of a sample in the arrays.
-  uint64_t rowOf(uint64_t sample) const {
-    return part.empty() ? sample : part[sample];
-  }
+  /// The positions of samples in the arrays.
+  std::vector<uint64_t> rowsOf(const std::vector<uint64_t> &indices) const;
 
-  void bind(npz::Arrays &arrays, const Binding &input,
+  void bind(const DataSource &source, const DataOptions &options,
+            const std::vector<Binding> &inputs,
             std::vector<std::string> &notes);
   void countSamples(const Column &column);
-  void checkValues(const Column &column) const;
-  std::string findValue(const std::vector<uint64_t> &indices,
-                        bool infinite) const;
   void prepareTensors();
 
-  std::vector<Column> columns;
+  std::vector<std::shared_ptr<const Column>> columns;
+  std::vector<std::vector<char>> buffers; ///< A batch of each column.
   std::vector<mpc_tensor_t> tensors;
   std::string sampleArray;    ///< The array that determined `samples`.
   uint64_t samples = 0;       ///< In the arrays.
   std::vector<uint64_t> part; ///< Those of this data set; empty: all.
   uint64_t batch = 0;
+  ClassNames classNames;
   mutable std::string print; ///< The cached fingerprint.
 };
 

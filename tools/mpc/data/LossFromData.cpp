@@ -3,6 +3,7 @@
 #include "tools/mpc/data/LossFromData.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/ConvertArray.h"
+#include "tools/mpc/data/sources/OpenData.h"
 
 #include <algorithm>
 #include <cstring>
@@ -36,15 +37,15 @@ static std::vector<int64_t> ofSample(const std::vector<int64_t> &shape) {
 
 /// Whether every sample has exactly one 1 along the last axis. All elements of
 /// `array` must be 0 or 1.
-static bool isOneHot(const mpc::npz::Array &array) {
+static bool isOneHot(const StoredArray &array) {
   if (array.shape.size() < 2 || array.shape.back() < 2)
     return false;
   size_t size = array.elementSize(), row = size * array.shape.back();
   static const char zeros[8] = {};
-  for (size_t at = 0; at < array.data.size(); at += row) {
+  for (size_t at = 0; at < array.elements.size(); at += row) {
     int64_t ones = 0;
     for (size_t i = 0; i < row; i += size)
-      ones += std::memcmp(array.data.data() + at + i, zeros, size) != 0;
+      ones += std::memcmp(array.data() + at + i, zeros, size) != 0;
     if (ones != 1)
       return false;
   }
@@ -98,8 +99,8 @@ static std::vector<size_t> findAxes(const std::vector<int64_t> &labels,
 }
 
 /// Sets the loss for an array with a number for each element of the output.
-static void compareNumbers(const mpc::npz::Array &array,
-                           const OutputShape &output, DataLoss &loss) {
+static void compareNumbers(const StoredArray &array, const OutputShape &output,
+                           DataLoss &loss) {
   bool isBinary = isZeroOrOne(array);
   bool areOneHot = isBinary && isOneHot(array) &&
                    ofSample(array.shape) == ofSample(output.shape);
@@ -113,7 +114,7 @@ static void compareNumbers(const mpc::npz::Array &array,
 
 /// The loss for an array and an output; with `reshapes`, also if one of them
 /// has dimensions of size 1 that the other lacks.
-static std::optional<DataLoss> match(const mpc::npz::Array &array,
+static std::optional<DataLoss> match(const StoredArray &array,
                                      const OutputShape &output, bool reshapes) {
   if (output.shape.empty() || array.shape.empty())
     return std::nullopt; // There is no batch dimension.
@@ -140,10 +141,10 @@ static std::optional<DataLoss> match(const mpc::npz::Array &array,
 
 /// The only loss for an array and an output; none if there are several.
 static std::optional<DataLoss>
-findOnlyLoss(const std::vector<mpc::npz::Array> &arrays,
+findOnlyLoss(const std::vector<StoredArray> &arrays,
              const std::vector<OutputShape> &outputs, bool reshapes) {
   std::vector<DataLoss> found;
-  for (const mpc::npz::Array &array : arrays)
+  for (const StoredArray &array : arrays)
     for (const OutputShape &output : outputs)
       if (std::optional<DataLoss> loss = match(array, output, reshapes))
         found.push_back(*loss);
@@ -151,21 +152,21 @@ findOnlyLoss(const std::vector<mpc::npz::Array> &arrays,
 }
 
 std::optional<DataLoss>
-mpc::tool::findLossFor(const npz::Reader &data,
+mpc::tool::findLossFor(const DataSource &data,
                        const std::vector<OutputShape> &outputs) {
-  std::vector<npz::Array> arrays;
+  std::vector<StoredArray> arrays;
   for (const char *name : {"labels", "targets"})
     if (data.has(name))
-      arrays.push_back(data.read(name));
+      arrays.push_back(readWhole(data, name));
   // Prefer an exact fit.
   std::optional<DataLoss> exact = findOnlyLoss(arrays, outputs, false);
   return exact ? exact : findOnlyLoss(arrays, outputs, true);
 }
 
-std::string mpc::tool::explainNoLoss(const npz::Reader &data,
+std::string mpc::tool::explainNoLoss(const DataSource &data,
                                      const std::vector<OutputShape> &outputs) {
   if (data.has("labels")) {
-    npz::Array labels = data.read("labels");
+    StoredArray labels = readWhole(data, "labels");
     bool fitsClasses = false;
     for (const OutputShape &output : outputs)
       fitsClasses |= !labels.shape.empty() && !output.shape.empty() &&
@@ -199,7 +200,7 @@ static std::string modelOf(const Program &program) {
 }
 
 std::string mpc::tool::adviseLoss(const Program &program,
-                                  const std::string &data) {
+                                  const DataOptions &data) {
   // "mse of output 'y' against input 'targets'"; other texts mean that the loss
   // is part of the model.
   std::string loss = program.option("loss");
@@ -210,7 +211,9 @@ std::string mpc::tool::adviseLoss(const Program &program,
     if (loss.find(" of output '" + output.name + "'") != std::string::npos)
       outputs.push_back({output.name, output.shape});
   try {
-    std::optional<DataLoss> better = findLossFor(npz::Reader(data), outputs);
+    std::vector<std::string> notes;
+    std::optional<DataLoss> better =
+        findLossFor(*selectArrays(openData(data), data, {}, notes), outputs);
     if (!better)
       return "";
     std::string axis =

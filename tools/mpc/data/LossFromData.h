@@ -3,7 +3,8 @@
 #define MPC_TOOLS_MPC_DATA_LOSSFROMDATA_H
 
 #include "tools/mpc/base/Runtime.h"
-#include "tools/npz/Npz.h"
+#include "tools/mpc/data/DataOptions.h"
+#include "tools/mpc/data/sources/DataSource.h"
 
 #include <optional>
 #include <string>
@@ -41,17 +42,17 @@ struct OutputShape {
 
 /// Reads the array `labels` or `targets`, and finds the output and the loss
 /// that fit its type, shape and values. None if no output fits or several do.
-std::optional<DataLoss> findLossFor(const npz::Reader &data,
+std::optional<DataLoss> findLossFor(const DataSource &data,
                                     const std::vector<OutputShape> &outputs);
 
 /// Why findLossFor found no loss.
-std::string explainNoLoss(const npz::Reader &data,
+std::string explainNoLoss(const DataSource &data,
                           const std::vector<OutputShape> &outputs);
 
 /// If data does not fit a program but would fit with another loss or in another
 /// form: advice for withAdvice, "; to train on it, recompile: mpc compile
 /// model.onnx --loss=mse -o model.mpc". Otherwise "".
-std::string adviseLoss(const Program &program, const std::string &data);
+std::string adviseLoss(const Program &program, const DataOptions &data);
 
 /// Appends the advice, if there is any, to a message of Dataset, in place of
 /// the general hints there.

@@ -8,19 +8,19 @@
 
 using namespace mpc::tool;
 
-StepInputs::StepInputs(const std::string &path,
+StepInputs::StepInputs(const DataOptions &from,
                        const std::vector<Binding> &inputs) {
-  if (path.empty()) {
+  if (from.path.empty()) {
     random.emplace(inputs);
     batch = &random->tensors();
     samples = random->numSamples();
     return;
   }
-  data.emplace(path, inputs);
+  data.emplace(from, inputs);
   samples = data->batchSize();
   if (data->numSamples() < samples)
     throw Failure(Usage,
-                  path + " has " + formatCount(data->numSamples(), "sample") +
+                  from.path + " has " + formatCount(data->numSamples(), "sample") +
                       ", fewer than one batch of " + std::to_string(samples));
   std::vector<uint64_t> first(samples);
   std::iota(first.begin(), first.end(), uint64_t(0));

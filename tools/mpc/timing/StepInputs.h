@@ -10,12 +10,12 @@
 
 namespace mpc::tool {
 
-/// One batch: random values, or the first samples of an .npz file.
+/// One batch: random values, or the first samples of a data set.
 class StepInputs {
 public:
-  /// `path` is the file; random values if it is empty. Throws a Failure if the
+  /// Random values if the path is empty. Throws a Failure if the
   /// file has less than a batch, or does not fit the inputs.
-  StepInputs(const std::string &path, const std::vector<Binding> &inputs);
+  StepInputs(const DataOptions &from, const std::vector<Binding> &inputs);
 
   const std::vector<mpc_tensor_t> &tensors() const { return *batch; }
   uint64_t numSamples() const { return samples; }

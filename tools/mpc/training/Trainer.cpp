@@ -3,6 +3,7 @@
 #include "tools/mpc/training/Trainer.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
+#include "tools/mpc/checkpoints/ClassProperty.h"
 #include "tools/mpc/checkpoints/TrainProperties.h"
 #include "tools/mpc/checkpoints/TrainedOptions.h"
 
@@ -79,7 +80,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
   if (!options.profile.file.empty()) {
     profiler.emplace(options.profile,
                      std::vector<InputFile>{{"the package", options.package},
-                                            {"the data", options.data},
+                                            {"the data", options.data.path},
                                             {"the data", options.evalData}});
     profiler->plan(step, totalSteps());
   }
@@ -478,6 +479,7 @@ void Trainer::setProperties() {
   session.setProperty(kShuffle, options.noShuffle ? "0" : "1");
   session.setProperty(kLoss, epochLoss.toText());
   session.setProperty(kData, data.fingerprint());
+  rememberClasses(session, data.classes());
   if (best)
     session.setProperty(kBestSoFar, best->toText());
   rememberOptions(session, program);

@@ -35,7 +35,8 @@ constexpr unsigned kMaxFaults = 20;
 constexpr unsigned kMaxRollbacks = 3;
 
 struct TrainOptions {
-  std::string package, data, evalData, checkpointDir;
+  std::string package, evalData, checkpointDir;
+  DataOptions data;
   double evalSplit = 0; ///< Fraction of the data to evaluate on; 0: none.
   std::optional<uint64_t> epochs, steps; ///< Both absent: one epoch.
   std::optional<uint64_t> totalSteps;    ///< Absent: see setTotalSteps().

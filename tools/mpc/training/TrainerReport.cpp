@@ -76,7 +76,7 @@ void Trainer::openLog() {
   if (!options.log.file.empty())
     place =
         resolveOutputPath(options.log.file, {{"the package", options.package},
-                                             {"the data", options.data},
+                                             {"the data", options.data.path},
                                              {"the data", options.evalData}});
   logFiles.emplace(options.log, place, firstStep);
 }

@@ -85,7 +85,7 @@ TEST(Dataset, SuggestsTheOtherNameOfTargets) {
             "d.npz has no array 'targets', which the model takes as "
             "float32[N,1]; it has 'labels', but this model's loss takes "
             "numbers: rename 'labels' to 'targets' if it contains numbers");
-  npz::Arrays arrays = {makeArray<int64_t>("targets", "int64", {2}, {0, 1})};
+  npz::Arrays arrays = {makeArray<float>("targets", "float32", {2}, {0, 1})};
   EXPECT_EQ(failure(arrays, {kLabels}),
             "d.npz has no array 'labels', which the model takes as int64[N]; "
             "it has 'targets', but this model's loss takes class labels: "

@@ -1,0 +1,89 @@
+//===- Column.h - The samples of one input ----------------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_DATA_COLUMN_H
+#define MPC_TOOLS_MPC_DATA_COLUMN_H
+
+#include "tools/mpc/base/Runtime.h"
+#include "tools/mpc/data/ConvertArray.h"
+#include "tools/mpc/data/Elements.h"
+#include "tools/mpc/data/Scaling.h"
+
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// The samples of one input of a program, in the order of the data. Several
+/// threads may read at a time.
+class Column {
+public:
+  explicit Column(Binding input) : input(std::move(input)) {}
+  virtual ~Column() = default;
+
+  const Binding input;
+
+  /// Meaningless for an input without a batch dimension.
+  virtual uint64_t numSamples() const = 0;
+
+  /// Writes a batch: as many rows as the input has samples. `batch` has the
+  /// type and shape of the input. An input without a batch dimension is written
+  /// as a whole.
+  virtual void gather(const std::vector<uint64_t> &rows, char *batch) const = 0;
+
+  /// Whether the loss ignores all labels that this column has for a sample.
+  virtual bool ignores(uint64_t) const { return false; }
+
+  /// "x[2,1] in data.npz" for the first nan (or infinity) of these samples; ""
+  /// if there is none.
+  virtual std::string findNonFinite(const std::vector<uint64_t> &,
+                                    bool /*infinite*/) const {
+    return "";
+  }
+
+  /// Type, shape and a checksum of parts of the contents: "f32[1500,8,8]
+  /// 0123456789abcdef".
+  virtual std::string fingerprint() const = 0;
+};
+
+/// Samples that are stored as an array, or as several that follow each other.
+class StoredColumn : public Column {
+public:
+  /// The arrays must fit the input (see findArray) and may have another type.
+  /// Throws a Failure if an element cannot be converted, or is not allowed by
+  /// the input's range.
+  StoredColumn(const Binding &input, std::vector<StoredArray> parts,
+               Scaling scaling);
+
+  uint64_t numSamples() const override { return samples; }
+  void gather(const std::vector<uint64_t> &rows, char *batch) const override;
+  bool ignores(uint64_t row) const override;
+  std::string findNonFinite(const std::vector<uint64_t> &rows,
+                            bool infinite) const override;
+  std::string fingerprint() const override;
+
+  /// What the conversion does to the values, for a note: "; its values, 0 to
+  /// 255, are not scaled".
+  const std::string &remark() const { return remarkText; }
+
+private:
+  /// Some samples of a row in the elements of one array.
+  struct Place {
+    const StoredArray *array;
+    uint64_t first; ///< Index of an element.
+  };
+  Place placeOf(uint64_t row, uint64_t outerIndex) const;
+  void checkConversions();
+  void checkValues() const;
+
+  std::vector<StoredArray> parts;
+  std::vector<uint64_t> firstRows; ///< The first row of each part.
+  uint64_t samples = 0;
+  /// Each array is viewed as [outer, samples, inner].
+  uint64_t outer = 1, inner = 1;
+  std::vector<Convert> converts; ///< For each part; null: the same type.
+  const Scaling scaling;
+  std::string remarkText;
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_DATA_COLUMN_H

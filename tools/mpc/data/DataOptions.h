@@ -1,0 +1,46 @@
+//===- DataOptions.h - The options --data, --map and others -----*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_DATA_DATAOPTIONS_H
+#define MPC_TOOLS_MPC_DATA_DATAOPTIONS_H
+
+#include "tools/mpc/data/sources/TextColumn.h"
+
+#include <CLI/CLI.hpp>
+
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// The group for commands with --help-all, where only --data is usual.
+inline constexpr char kRareDataGroup[] = "More data options";
+
+/// Where the data of a command is, and what its inputs take from it.
+struct DataOptions {
+  DataOptions() = default;
+  /*implicit*/ DataOptions(std::string path) : path(std::move(path)) {}
+
+  std::string path;
+  std::vector<std::string> maps;   ///< "INPUT=ARRAY" or "INPUT=A,B,C".
+  std::vector<std::string> scales; ///< See scalingOf.
+  std::vector<std::string> normalizations;
+  ClassNames classes; ///< By inputs; known from the training data.
+
+  /// Adds the options to a command; `what` says what --data must contain. The
+  /// other options are in a group of the help, which may be rare (see Help.h).
+  CLI::Option *addTo(CLI::App &command, const std::string &what,
+                     const std::string &group = "Data");
+
+  /// The same options for other data.
+  DataOptions with(const std::string &otherPath) const {
+    DataOptions other = *this;
+    other.path = otherPath;
+    return other;
+  }
+
+  /// The arrays that --map gives to an input; empty if it does not name it.
+  std::vector<std::string> mappedTo(const std::string &input) const;
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_DATA_DATAOPTIONS_H

@@ -1,0 +1,87 @@
+//===- Elements.h - The bytes of an array -----------------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_DATA_ELEMENTS_H
+#define MPC_TOOLS_MPC_DATA_ELEMENTS_H
+
+#include "tools/npz/Npz.h"
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// The bytes of an array: in memory, or in a file that is mapped. Copies share
+/// them.
+class Elements {
+public:
+  Elements() = default;
+  /*implicit*/ Elements(std::vector<char> bytes);
+
+  /// Maps a part of an open file, which may be closed afterwards. Throws a
+  /// Failure that names `path` if that fails. Reading fails with a message if
+  /// the file is truncated later.
+  static Elements map(int file, uint64_t offset, uint64_t size,
+                      const std::string &path);
+
+  const char *data() const { return begin; }
+  uint64_t size() const { return length; }
+
+private:
+  std::shared_ptr<const void> owner;
+  const char *begin = nullptr;
+  uint64_t length = 0;
+};
+
+/// An array of a data set, in C order and little-endian.
+struct StoredArray : npz::ArrayType {
+  std::string path; ///< The file it is from.
+  Elements elements;
+  /// Elements between rows, if these overlap, as windows of a text do; then
+  /// `elements` has fewer than the shape says.
+  std::optional<uint64_t> rowStride;
+
+  StoredArray(std::string path, ArrayType type, Elements elements)
+      : ArrayType(std::move(type)), path(std::move(path)),
+        elements(std::move(elements)) {}
+  StoredArray(std::string path, npz::Array array)
+      : ArrayType(array), path(std::move(path)),
+        elements(std::move(array.data)) {}
+
+  const char *data() const { return elements.data(); }
+};
+
+/// The bytes of an array that stay in memory: a quarter of the memory that is
+/// available, or the value of MPC_DATA_MEMORY in bytes. Larger arrays are in
+/// files that are mapped.
+uint64_t memoryForArray();
+
+/// Collects the bytes of an array of unknown size: in memory, or, if they are
+/// many, in a file without a name in the folder for temporary files.
+class ElementsBuilder {
+public:
+  /// `what` names the array in errors: "array 'x' of data.csv".
+  explicit ElementsBuilder(std::string what);
+  ElementsBuilder(ElementsBuilder &&) noexcept;
+  ~ElementsBuilder();
+
+  void append(const void *bytes, size_t size);
+  uint64_t size() const { return written + buffer.size(); }
+
+  /// The bytes; nothing may be appended afterwards.
+  Elements take();
+
+private:
+  void flush();
+
+  const std::string what;
+  const uint64_t limit;
+  std::vector<char> buffer;
+  uint64_t written = 0; ///< Bytes in the file.
+  int file = -1;
+};
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_DATA_ELEMENTS_H

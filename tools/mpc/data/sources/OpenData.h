@@ -1,0 +1,30 @@
+//===- OpenData.h - Open data in any format ---------------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_DATA_SOURCES_OPENDATA_H
+#define MPC_TOOLS_MPC_DATA_SOURCES_OPENDATA_H
+
+#include "tools/mpc/data/DataOptions.h"
+#include "tools/mpc/data/sources/DataSource.h"
+
+namespace mpc::tool {
+
+/// What --data accepts, for help texts.
+inline constexpr char kDataFormats[] =
+    ".npz, .npy, .safetensors, .csv, .tsv or .jsonl file, files separated by "
+    "commas, a folder of them, or a pattern ('part-*.npz')";
+
+/// Opens a file; several files with different arrays, separated by commas; a
+/// folder of .npy files; or a folder or a pattern of other files of one format,
+/// which follow each other. A file with an unknown extension is an .npz file.
+std::unique_ptr<DataSource> openData(const DataOptions &options);
+
+/// The arrays of a source under the names of inputs, according to --map. If
+/// there are `inputs`, then columns of a table also become the rows of an input
+/// that no column is named after; `notes` says so.
+std::unique_ptr<DataSource> selectArrays(std::unique_ptr<DataSource> source,
+                                         const DataOptions &options,
+                                         const std::vector<Binding> &inputs,
+                                         std::vector<std::string> &notes);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_DATA_SOURCES_OPENDATA_H
