@@ -13,6 +13,7 @@ packages=(
   libonnx-dev libprotobuf-dev protobuf-compiler
   libflatbuffers-dev flatbuffers-compiler
   libdnnl-dev libxxhash-dev libzip-dev zlib1g-dev
+  libjpeg-dev libpng-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libgtest-dev
 )
 

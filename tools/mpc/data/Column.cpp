@@ -174,12 +174,14 @@ StoredColumn::Place StoredColumn::placeOf(uint64_t row,
 void StoredColumn::gather(const std::vector<uint64_t> &rows,
                           char *batch) const {
   const uint64_t rowBytes = inner * mpc_dtype_size(input.dtype);
+  std::vector<char> buffer;
   char *to = batch;
   for (uint64_t o = 0; o < outer; ++o)
     for (uint64_t row : rows) {
       Place place = placeOf(row, o);
+      const uint64_t size = place.array->elementSize();
       const char *from =
-          place.array->data() + place.first * place.array->elementSize();
+          place.array->elements.part(place.first * size, inner * size, buffer);
       if (Convert convert = converts[place.array - parts.data()])
         convert(from, inner, to);
       else
@@ -188,6 +190,21 @@ void StoredColumn::gather(const std::vector<uint64_t> &rows,
         scaling.apply(reinterpret_cast<float *>(to), inner);
       to += rowBytes;
     }
+}
+
+void StoredColumn::prefetch(const std::vector<uint64_t> &rows) const {
+  for (uint64_t o = 0; o < outer; ++o)
+    for (uint64_t row : rows) {
+      Place place = placeOf(row, o);
+      const uint64_t size = place.array->elementSize();
+      place.array->elements.prefetch(place.first * size, inner * size);
+    }
+}
+
+bool StoredColumn::isSlow() const {
+  return std::any_of(parts.begin(), parts.end(), [](const StoredArray &part) {
+    return part.elements.isInFile();
+  });
 }
 
 bool StoredColumn::ignores(uint64_t row) const {

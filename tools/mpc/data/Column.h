@@ -29,6 +29,13 @@ public:
   /// as a whole.
   virtual void gather(const std::vector<uint64_t> &rows, char *batch) const = 0;
 
+  /// Starts to read rows that will be gathered next, without waiting for them.
+  virtual void prefetch(const std::vector<uint64_t> &) const {}
+
+  /// Whether gathering rows takes so long that it is worth a thread: they are
+  /// in files, or computed.
+  virtual bool isSlow() const = 0;
+
   /// Whether the loss ignores all labels that this column has for a sample.
   virtual bool ignores(uint64_t) const { return false; }
 
@@ -55,6 +62,8 @@ public:
 
   uint64_t numSamples() const override { return samples; }
   void gather(const std::vector<uint64_t> &rows, char *batch) const override;
+  void prefetch(const std::vector<uint64_t> &rows) const override;
+  bool isSlow() const override;
   bool ignores(uint64_t row) const override;
   std::string findNonFinite(const std::vector<uint64_t> &rows,
                             bool infinite) const override;

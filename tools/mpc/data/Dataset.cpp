@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <chrono>
 #include <cmath>
 #include <map>
 #include <sstream>
@@ -55,23 +56,29 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
                    std::vector<std::string> &notes) {
   checkScalingNames(inputs, options.scales, options.normalizations);
   // Check all types first: reading may take long.
-  requireArrays(source, inputs);
+  std::vector<std::string> arrays;
+  Columns made;
+  for (const Binding &input : inputs)
+    made.push_back(source.makeColumn(
+        input, scalingOf(input, options.scales, options.normalizations)));
+  if (std::all_of(made.begin(), made.end(),
+                  [](const auto &column) { return !column; }))
+    requireArrays(source, inputs);
   // Whoever did not say which column has the labels should hear that first.
   if (source.isTable())
     for (const Binding &input : inputs)
       if (input.name == "labels" || input.name == "targets")
         (void)findArray(source, input);
-  std::vector<std::string> arrays;
-  for (const Binding &input : inputs)
-    arrays.push_back(findArray(source, input));
+  for (size_t i = 0; i < inputs.size(); ++i)
+    arrays.push_back(made[i] ? "" : findArray(source, inputs[i]));
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Binding &input = inputs[i];
-    Scaling scaling = scalingOf(input, options.scales, options.normalizations);
-    if (std::shared_ptr<const Column> made = source.makeColumn(input)) {
-      countSamples(*made);
-      columns.push_back(std::move(made));
+    if (made[i]) {
+      countSamples(*made[i]);
+      columns.push_back(std::move(made[i]));
       continue;
     }
+    Scaling scaling = scalingOf(input, options.scales, options.normalizations);
     auto column = std::make_shared<StoredColumn>(
         input, readArray(source, arrays[i], input, notes), scaling);
     countSamples(*column);
@@ -128,6 +135,9 @@ void Dataset::prepareTensors() {
                        buffers[i].data(),
                        {}});
   }
+  if (std::any_of(columns.begin(), columns.end(),
+                  [](const auto &column) { return column->isSlow(); }))
+    loader = std::make_unique<BatchLoader>(columns, buffers);
 }
 
 //===----------------------------------------------------------------------===//
@@ -187,15 +197,30 @@ Dataset::rowsOf(const std::vector<uint64_t> &indices) const {
   return rows;
 }
 
+std::vector<uint64_t>
+Dataset::rowsOfBatch(const std::vector<uint64_t> &indices) const {
+  std::vector<uint64_t> rows = rowsOf(indices);
+  rows.resize(batch, rows.back());
+  return rows;
+}
+
 const std::vector<mpc_tensor_t> &
 Dataset::gather(const std::vector<uint64_t> &indices) {
   assert(!indices.empty() && indices.size() <= batch && "not one batch");
-  std::vector<uint64_t> rows = rowsOf(indices);
-  rows.resize(batch, rows.back());
-  for (size_t i = 0; i < columns.size(); ++i)
-    if (columns[i]->input.batchDim >= 0)
-      columns[i]->gather(rows, buffers[i].data());
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point begin = Clock::now();
+  std::vector<uint64_t> rows = rowsOfBatch(indices);
+  if (!loader || !loader->take(rows, buffers))
+    gatherRows(columns, rows, buffers);
+  for (size_t i = 0; i < buffers.size(); ++i)
+    tensors[i].data = buffers[i].data();
+  waited += std::chrono::duration<double>(Clock::now() - begin).count();
   return tensors;
+}
+
+void Dataset::prefetch(const std::vector<uint64_t> &indices) {
+  if (loader && !indices.empty())
+    loader->start(rowsOfBatch(indices));
 }
 
 std::string

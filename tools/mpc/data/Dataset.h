@@ -3,7 +3,7 @@
 #define MPC_TOOLS_MPC_DATA_DATASET_H
 
 #include "tools/mpc/base/Runtime.h"
-#include "tools/mpc/data/Column.h"
+#include "tools/mpc/data/BatchLoader.h"
 #include "tools/mpc/data/DataOptions.h"
 #include "tools/mpc/data/sources/DataSource.h"
 
@@ -43,6 +43,13 @@ public:
   /// numSamples(); the rest of the batch repeats the last of them.
   const std::vector<mpc_tensor_t> &gather(const std::vector<uint64_t> &indices);
 
+  /// Starts to gather a batch in the background if that takes long; the next
+  /// call of gather() with the same indices returns it.
+  void prefetch(const std::vector<uint64_t> &indices);
+
+  /// Seconds that have been spent in gather().
+  double secondsWaited() const { return waited; }
+
   /// The names of the classes whose numbers inputs take, by inputs.
   const ClassNames &classes() const { return classNames; }
 
@@ -70,8 +77,10 @@ private:
   Dataset(const Dataset &whole, const std::vector<Binding> &inputs,
           std::vector<uint64_t> part);
 
-  /// The positions of samples in the arrays.
+  /// The positions of samples in the arrays; the last one is repeated to fill a
+  /// batch.
   std::vector<uint64_t> rowsOf(const std::vector<uint64_t> &indices) const;
+  std::vector<uint64_t> rowsOfBatch(const std::vector<uint64_t> &indices) const;
 
   void bind(const DataSource &source, const DataOptions &options,
             const std::vector<Binding> &inputs,
@@ -79,8 +88,10 @@ private:
   void countSamples(const Column &column);
   void prepareTensors();
 
-  std::vector<std::shared_ptr<const Column>> columns;
-  std::vector<std::vector<char>> buffers; ///< A batch of each column.
+  Columns columns;
+  BatchBuffers buffers;
+  std::unique_ptr<BatchLoader> loader; ///< Null if gathering is fast.
+  double waited = 0;
   std::vector<mpc_tensor_t> tensors;
   std::string sampleArray;    ///< The array that determined `samples`.
   uint64_t samples = 0;       ///< In the arrays.

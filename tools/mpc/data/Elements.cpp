@@ -37,6 +37,42 @@ Elements::Elements(std::vector<char> bytes) : length(bytes.size()) {
   owner = std::move(shared);
 }
 
+/// A mapped file.
+struct Elements::Mapping {
+  Mapping(int file, uint64_t offset, uint64_t size, const std::string &path)
+      : path(path), offset(offset) {
+    // A mapping begins at a page.
+    uint64_t page = sysconf(_SC_PAGESIZE);
+    before = offset % page;
+    bytes = before + size;
+    this->file = fcntl(file, F_DUPFD_CLOEXEC, 0);
+    address = mmap(nullptr, bytes, PROT_READ, MAP_SHARED, file,
+                   static_cast<off_t>(offset - before));
+    if (this->file < 0 || address == MAP_FAILED)
+      fail("map", std::strerror(errno));
+    // Without this, the kernel would read much more than a row.
+    (void)posix_fadvise(this->file, 0, 0, POSIX_FADV_RANDOM);
+    (void)madvise(address, bytes, MADV_SEQUENTIAL);
+  }
+  ~Mapping() {
+    if (address != MAP_FAILED)
+      munmap(address, bytes);
+    if (file >= 0)
+      close(file);
+  }
+
+  [[noreturn]] void fail(const char *what, const char *why) const {
+    throw Failure(InputOutput,
+                  std::string("cannot ") + what + " '" + path + "': " + why);
+  }
+
+  const std::string path;
+  const uint64_t offset; ///< Where the elements begin in the file.
+  uint64_t before = 0, bytes = 0;
+  int file = -1;
+  void *address = MAP_FAILED;
+};
+
 Elements Elements::map(int file, uint64_t offset, uint64_t size,
                        const std::string &path) {
   static const auto previous = std::signal(SIGBUS, explainBusError);
@@ -44,20 +80,39 @@ Elements Elements::map(int file, uint64_t offset, uint64_t size,
   Elements elements;
   if (size == 0)
     return elements;
-  // A mapping begins at a page.
-  uint64_t page = sysconf(_SC_PAGESIZE), before = offset % page;
-  void *address = mmap(nullptr, before + size, PROT_READ, MAP_SHARED, file,
-                       static_cast<off_t>(offset - before));
-  if (address == MAP_FAILED)
-    throw Failure(InputOutput,
-                  "cannot map '" + path + "': " + std::strerror(errno));
-  elements.owner = std::shared_ptr<const void>(
-      address, [bytes = before + size](const void *start) {
-        munmap(const_cast<void *>(start), bytes);
-      });
-  elements.begin = static_cast<const char *>(address) + before;
+  auto mapping = std::make_shared<const Mapping>(file, offset, size, path);
+  elements.mapping = mapping.get();
+  elements.begin =
+      static_cast<const char *>(mapping->address) + mapping->before;
   elements.length = size;
+  elements.owner = std::move(mapping);
   return elements;
+}
+
+const char *Elements::part(uint64_t offset, uint64_t size,
+                           std::vector<char> &buffer) const {
+  if (!mapping)
+    return begin + offset;
+  buffer.resize(size);
+  for (uint64_t at = 0; at < size;) {
+    ssize_t done = pread(mapping->file, buffer.data() + at, size - at,
+                         static_cast<off_t>(mapping->offset + offset + at));
+    if (done < 0 && errno == EINTR)
+      continue;
+    if (done <= 0)
+      mapping->fail("read",
+                    done < 0 ? std::strerror(errno) : "it has been truncated");
+    at += done;
+  }
+  return buffer.data();
+}
+
+/// This is only advice: it may fail.
+void Elements::prefetch(uint64_t offset, uint64_t size) const {
+  if (mapping)
+    (void)posix_fadvise(mapping->file,
+                        static_cast<off_t>(mapping->offset + offset),
+                        static_cast<off_t>(size), POSIX_FADV_WILLNEED);
 }
 
 //===----------------------------------------------------------------------===//

@@ -20,16 +20,31 @@ public:
   /*implicit*/ Elements(std::vector<char> bytes);
 
   /// Maps a part of an open file, which may be closed afterwards. Throws a
-  /// Failure that names `path` if that fails. Reading fails with a message if
-  /// the file is truncated later.
+  /// Failure that names `path` if that fails.
   static Elements map(int file, uint64_t offset, uint64_t size,
                       const std::string &path);
 
+  /// All bytes, to read them from first to last.
   const char *data() const { return begin; }
   uint64_t size() const { return length; }
 
+  /// A part of the bytes, which is read into `buffer` unless it is in memory.
+  /// Throws a Failure if the file cannot be read. This is faster than data()
+  /// for parts in any order if the file does not fit in memory: the kernel
+  /// evicts pages more easily if no process has mapped them.
+  const char *part(uint64_t offset, uint64_t size,
+                   std::vector<char> &buffer) const;
+
+  bool isInFile() const { return mapping != nullptr; }
+
+  /// Starts to read a part that will soon be needed, unless it is in memory.
+  void prefetch(uint64_t offset, uint64_t size) const;
+
 private:
+  struct Mapping;
+
   std::shared_ptr<const void> owner;
+  const Mapping *mapping = nullptr; ///< Part of `owner`; null: in memory.
   const char *begin = nullptr;
   uint64_t length = 0;
 };

@@ -61,14 +61,25 @@ void Sampler::seek(Position position) {
   at = position;
 }
 
+void Sampler::fill(uint64_t position, std::vector<uint64_t> &indices) const {
+  uint64_t first = position * batchSize;
+  for (uint64_t i = 0; i < batchSize; ++i)
+    indices[i] = shuffle ? order[first + i] : first + i;
+}
+
+std::vector<uint64_t> Sampler::following() const {
+  if (shuffle && order.empty())
+    return {};
+  std::vector<uint64_t> indices(batchSize);
+  fill(at.batch, indices);
+  return indices;
+}
+
 const std::vector<uint64_t> &Sampler::next() {
   if (shuffle && order.empty())
     order = permute(numSamples, seed, at.epoch);
 
-  uint64_t first = at.batch * batchSize;
-  for (uint64_t i = 0; i < batchSize; ++i)
-    batch[i] = shuffle ? order[first + i] : first + i;
-
+  fill(at.batch, batch);
   if (++at.batch == batchesPerEpoch()) {
     at = {at.epoch + 1, 0};
     order.clear();

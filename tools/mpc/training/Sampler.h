@@ -38,7 +38,14 @@ public:
   /// Indices of the next batch; valid until the next call.
   const std::vector<uint64_t> &next();
 
+  /// Indices of the batch that next() will return; none at the end of an epoch,
+  /// where the next order is not yet known.
+  std::vector<uint64_t> following() const;
+
 private:
+  /// The batch at a position of the current order.
+  void fill(uint64_t position, std::vector<uint64_t> &indices) const;
+
   const uint64_t numSamples, batchSize;
   uint64_t seed;
   const bool shuffle;

@@ -244,6 +244,7 @@ void Trainer::checkLoss(const mpc_step_info_t &info) const {
 void Trainer::queueBatch() {
   const std::vector<uint64_t> &samples = sampler.next();
   const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
+  data.prefetch(sampler.following());
   queued.push_back({++calls, samples});
   mpc_step_info_t info = {};
   info.struct_size = sizeof(info);

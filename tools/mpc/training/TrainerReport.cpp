@@ -174,6 +174,9 @@ void Trainer::printSummary(const ProgressState &state) const {
                 formatDuration(state.seconds).c_str(),
                 formatCount(std::llround(state.samplesPerSecond)).c_str(),
                 describeLoss(skipped < steps).c_str());
+    if (double waited = data.secondsWaited(); waited > 0.02 * state.seconds)
+      std::printf("waited %s for data (%.0f %% of the time)\n",
+                  formatDuration(waited).c_str(), 100 * waited / state.seconds);
     if (leftOut > 0)
       std::printf("skipped %s whose loss or gradients were not finite\n",
                   formatCount(leftOut, "step").c_str());

@@ -2,7 +2,7 @@
 #ifndef MPC_TOOLS_MPC_DATA_SOURCES_DATASOURCE_H
 #define MPC_TOOLS_MPC_DATA_SOURCES_DATASOURCE_H
 
-#include "tools/mpc/data/Elements.h"
+#include "tools/mpc/data/Column.h"
 
 #include <memory>
 #include <string>
@@ -10,9 +10,7 @@
 
 namespace mpc::tool {
 
-class Column;
 class DataOptions;
-struct Binding;
 
 /// Data in one of the formats that mpc reads: arrays with names, whose first
 /// dimension usually is the samples. Errors are Failures that begin with the
@@ -37,7 +35,8 @@ public:
 
   /// Samples that are computed when a batch is gathered, as images are decoded;
   /// null if this source has none for the input.
-  virtual std::unique_ptr<Column> makeColumn(const Binding &) const {
+  virtual std::unique_ptr<Column> makeColumn(const Binding &,
+                                             const Scaling &) const {
     return nullptr;
   }
 

@@ -3,6 +3,7 @@
 #include "tools/mpc/data/sources/OpenData.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/Text.h"
+#include "tools/mpc/data/images/ImageFolder.h"
 #include "tools/mpc/data/sources/Files.h"
 
 #include <algorithm>
@@ -86,6 +87,9 @@ static std::unique_ptr<DataSource> openFolder(const std::string &path,
   if (error)
     throw Failure(InputOutput,
                   "cannot read '" + path + "': " + error.message());
+  if (files.empty())
+    if (auto images = openImageFolder(path, classes))
+      return images;
   if (files.empty())
     throw Failure(InputOutput, "'" + path +
                                    "' is a folder without data; mpc "

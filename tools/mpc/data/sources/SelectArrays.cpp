@@ -41,8 +41,9 @@ public:
     return all;
   }
   bool isTable() const override { return source->isTable(); }
-  std::unique_ptr<Column> makeColumn(const Binding &input) const override {
-    return source->makeColumn(input);
+  std::unique_ptr<Column> makeColumn(const Binding &input,
+                                     const Scaling &scaling) const override {
+    return source->makeColumn(input, scaling);
   }
   std::vector<std::string> classesOf(const std::string &name) const override {
     auto found = selections.find(name);

@@ -73,8 +73,8 @@ void TextColumn::append(const std::string &text, const std::string &where,
     if (number == numbers.end())
       throw Failure(Usage, where + " is '" + value +
                                "', which is none of the " +
-                               formatCount(names.size()) + " known classes: " +
-                               joinWords(names, "or"));
+                               formatCount(names.size()) +
+                               " known classes: " + joinWords(names, "or"));
     elements.append(&number->second, sizeof(number->second));
     return;
   }

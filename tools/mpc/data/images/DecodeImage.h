@@ -1,0 +1,31 @@
+//===- DecodeImage.h - Pixels of PNG and JPEG files -------------*- C++ -*-===//
+#ifndef MPC_TOOLS_MPC_DATA_IMAGES_DECODEIMAGE_H
+#define MPC_TOOLS_MPC_DATA_IMAGES_DECODEIMAGE_H
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mpc::tool {
+
+/// Pixels of 8 bits per channel: rows from top to bottom, of pixels from left
+/// to right, of channels.
+struct Image {
+  uint64_t width = 0, height = 0, channels = 0;
+  std::vector<uint8_t> pixels;
+};
+
+/// Whether the name is that of a PNG or JPEG file.
+bool isImageFile(const std::string &path);
+
+/// Reads a PNG or JPEG file, whatever its extension, as gray (1 channel) or RGB
+/// (3 channels). Transparent pixels are blended with black. If the image is
+/// much larger than `width` x `height`, a JPEG file may be decoded at half its
+/// size, a quarter or an eighth, which is faster; it then is at least as large
+/// as these. Throws a Failure that names the file.
+Image decodeImage(const std::string &path, uint64_t channels, uint64_t width,
+                  uint64_t height);
+
+} // namespace mpc::tool
+
+#endif // MPC_TOOLS_MPC_DATA_IMAGES_DECODEIMAGE_H
