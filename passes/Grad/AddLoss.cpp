@@ -10,6 +10,7 @@
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Grad/Loss/ChooseLoss.h"
+#include "passes/Grad/Loss/LossParts.h"
 #include "passes/Grad/Passes.h"
 #include "passes/Options/PassOptions.h"
 
@@ -362,7 +363,6 @@ struct AddLossPass
     const LossChoice &choice = *chosen;
     LDBG() << "loss: " << choice.text << ", " << choice.why;
 
-    outputName = resultName(predict, choice.output).str();
     Program program(module);
     buildEvaluate(program.copyEntry(predict, EntryRole::Evaluate), choice);
     func::FuncOp train = program.copyEntry(predict, EntryRole::Train);
@@ -372,29 +372,17 @@ struct AddLossPass
                       StringAttr::get(&getContext(), "perplexity"));
     if (labelSmoothing > 0 && failed(smoothLabels(train, labelSmoothing)))
       return signalPassFailure();
+    std::vector<std::string> parts = describeLossParts(predict, train, choice);
     if (choice.inGraph)
       stripPredict(predict, choice);
     describeJoinedOutputs(predict);
 
-    module->setAttr(kLossAttr, StringAttr::get(&getContext(), choice.text));
-    module->setAttr(kLossPartsAttr, describeParts(train, choice));
+    Builder builder(&getContext());
+    module->setAttr(kLossAttr, builder.getStringAttr(choice.text));
+    module->setAttr(kLossPartsAttr, builder.getStrArrayAttr(
+                                        llvm::to_vector_of<StringRef>(parts)));
     addNote(module, "loss: " + choice.text + " (" + choice.why + ")");
   }
-
-  /// The parts of the loss that `mpc export --training` uses: kind, output, the
-  /// input that it is compared with, and the dimension of classes.
-  ArrayAttr describeParts(func::FuncOp train, const LossChoice &choice) {
-    Builder builder(&getContext());
-    if (choice.inGraph)
-      return builder.getStrArrayAttr(
-          ArrayRef<StringRef>{"output", outputName, "", ""});
-    std::string axis = std::to_string(choice.classes.axis);
-    StringRef target = argumentName(train, train.getNumArguments() - 1);
-    return builder.getStrArrayAttr(ArrayRef<StringRef>{
-        lossName(choice.kind), outputName, target,
-        choice.takesLabels() ? StringRef(axis) : StringRef()});
-  }
-  std::string outputName; ///< Output that is the loss, or its prediction.
 
   /// If the model brings its own step, `train` and `evaluate` already return
   /// the loss.
