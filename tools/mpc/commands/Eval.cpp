@@ -15,7 +15,7 @@ using namespace mpc::tool;
 
 namespace {
 struct EvalCommand {
-  std::string package, checkpoint;
+  std::string package, checkpoint, metrics;
   DataOptions data;
   bool json = false;
   SessionSettings session;
@@ -34,20 +34,23 @@ static int runEval(const EvalCommand &options) {
   options.weights.apply(session, program);
   DataOptions from = options.data;
   from.classes = rememberedClasses(session);
-  Dataset data(from, program.inputs("evaluate"));
+  MetricSet metrics(options.metrics, /*best=*/"", program, from);
+  Dataset data(from, metrics.inputs());
+  metrics.checkData(data);
 
-  Evaluation evaluation = evaluate(session, program, data);
+  Evaluation evaluation = evaluate(session, program, data, &metrics);
   if (options.json)
     printJson(toJson(evaluation));
   else
-    printResult("%s\n", formatEvaluation(evaluation).c_str());
+    printResult("%s%s\n", formatEvaluation(evaluation).c_str(),
+                formatMatrices(evaluation.metrics).c_str());
   return Ok;
 }
 
 Action mpc::tool::addEval(CLI::App &app) {
   auto options = std::make_shared<EvalCommand>();
   CLI::App *eval =
-      app.add_subcommand("eval", "Evaluate loss and accuracy on data");
+      app.add_subcommand("eval", "Evaluate loss and metrics on data");
   eval->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
@@ -55,6 +58,7 @@ Action mpc::tool::addEval(CLI::App &app) {
       .addTo(*eval, "Data with an array for each model input, and labels or "
                     "targets, as for mpc train")
       ->required();
+  addMetricsTo(*eval, options->metrics);
   eval->add_option("--checkpoint", options->checkpoint,
                    "Weights: a checkpoint, or a folder of checkpoints")
       ->option_text("PATH");

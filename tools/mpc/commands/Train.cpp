@@ -39,6 +39,22 @@ readData(const Program &program, const char *entry, const DataOptions &from) {
   }
 }
 
+/// The metrics of evaluations; null if there are no evaluations.
+static std::unique_ptr<MetricSet> makeMetrics(const TrainOptions &options,
+                                              const Program &program) {
+  if (!options.hasEvaluation())
+    return nullptr;
+  bool isSplit = options.evalData.empty();
+  auto metrics = std::make_unique<MetricSet>(
+      options.metrics, options.keepBest, program,
+      isSplit ? options.data : options.data.with(options.evalData));
+  if (std::string array = metrics->extraArray(); isSplit && !array.empty())
+    throw Failure(Usage, "--metrics: '" + array +
+                             "' is not an input of the loss, so it cannot be "
+                             "held out with --eval-split; use --eval-data");
+  return metrics;
+}
+
 static int runTrain(const TrainOptions &options) {
   if (options.resume && options.checkpointDir.empty())
     throw Failure(Usage, "--resume requires --checkpoint-dir");
@@ -51,6 +67,7 @@ static int runTrain(const TrainOptions &options) {
     throw Failure(Usage, "--keep-best requires --checkpoint-dir");
   for (auto [isGiven, name] :
        {std::pair(options.evalEvery != 0, "--eval-every"),
+        std::pair(!options.metrics.empty(), "--metrics"),
         std::pair(options.patience != 0, "--patience"),
         std::pair(!options.keepBest.empty(), "--keep-best")})
     if (isGiven && !options.hasEvaluation())
@@ -70,18 +87,22 @@ static int runTrain(const TrainOptions &options) {
   if (options.hasEvaluation())
     requireEvaluate(program);
 
+  std::unique_ptr<MetricSet> metrics = makeMetrics(options, program);
   std::unique_ptr<Dataset> data = readData(program, entry, options.data);
   std::unique_ptr<Dataset> evalData;
   if (!options.evalData.empty()) {
     DataOptions from = options.data.with(options.evalData);
     from.classes = data->classes();
-    evalData = std::make_unique<Dataset>(from, program.inputs("evaluate"));
-  } else if (options.evalSplit > 0)
-    evalData = data->holdOut(options.evalSplit, program.inputs("evaluate"));
+    evalData = std::make_unique<Dataset>(from, metrics->inputs());
+  } else if (options.evalSplit > 0) {
+    evalData = data->holdOut(options.evalSplit, metrics->inputs());
+  }
+  if (evalData)
+    metrics->checkData(*evalData);
   // Flush each line, so that readers can follow the log.
   if (options.json)
     std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
-  return Trainer(options, program, *data, evalData.get()).run();
+  return Trainer(options, program, *data, evalData.get(), metrics.get()).run();
 }
 
 static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
@@ -108,7 +129,7 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
   train
       ->add_option("--keep-best", options.keepBest,
                    "Also keep the checkpoint with the best evaluation, as "
-                   "DIR/best: by loss, accuracy or perplexity")
+                   "DIR/best: by loss or a metric (see --metrics)")
       ->option_text("METRIC[:min|max]")
       ->group("Checkpoints");
   train
@@ -148,6 +169,7 @@ Action mpc::tool::addTrain(CLI::App &app) {
                    "Steps between evaluations (default: after each epoch)")
       ->option_text("N")
       ->check(Whole(1));
+  addMetricsTo(*train, options->metrics);
   train
       ->add_option("--patience", options->patience,
                    "Stop after so many evaluations in a row that are no better "

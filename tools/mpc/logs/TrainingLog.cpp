@@ -3,11 +3,13 @@
 #include "tools/mpc/logs/TrainingLog.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/Output.h"
+#include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/options/Checks.h"
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -59,18 +61,28 @@ void LogSettings::addTo(CLI::App &command) {
       ->group("Output");
 }
 
-static std::string csvHeader() {
+/// A cell of a CSV file; names of outputs may hold anything.
+static std::string csvCell(const std::string &text) {
+  if (text.find_first_of(",\"\r\n") == text.npos)
+    return text;
+  std::string quoted = "\"";
+  for (char c : text)
+    quoted += c == '"' ? "\"\"" : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string TrainingLog::csvHeader() const {
   std::string line;
-  for (const auto &column : kColumns)
-    line += (line.empty() ? "" : ",") + std::string(column.name);
+  for (const Column &column : columns)
+    line += (line.empty() ? "" : ",") + csvCell(printable(column.name));
   return line;
 }
 
 /// The row as a line of CSV. Numbers that are not finite are written as nan.
-static std::string csvLine(const ordered_json &row) {
+std::string TrainingLog::csvLine(const ordered_json &row) const {
   std::string line;
-  for (const auto &column : kColumns) {
-    if (&column != kColumns)
+  for (const Column &column : columns) {
+    if (&column != columns.data())
       line += ',';
     auto found = row.find(column.name);
     if (found == row.end())
@@ -105,25 +117,68 @@ static Failure cannotWrite(const std::string &path) {
 }
 
 TrainingLog::TrainingLog(const LogSettings &settings, const std::string &place,
-                         uint64_t firstStep)
+                         uint64_t firstStep,
+                         const std::vector<std::string> &metrics)
     : lastFlush(Clock::now()) {
+  for (const auto &column : kColumns)
+    columns.push_back({column.name, column.tag});
+  for (const std::string &name : metrics)
+    if (std::none_of(columns.begin(), columns.end(),
+                     [&](const Column &column) { return column.name == name; }))
+      columns.push_back({name, "eval/" + name});
   if (!settings.file.empty())
     openFile(place, firstStep);
   if (!settings.folder.empty())
     events.emplace(settings.folder, firstStep);
 }
 
+/// The cells of a line of numbers.
+static std::vector<std::string> cellsOf(const std::string &line) {
+  std::vector<std::string> cells(1);
+  bool isQuoted = false;
+  for (char c : line) {
+    isQuoted ^= c == '"';
+    if (c == ',' && !isQuoted)
+      cells.emplace_back();
+    else
+      cells.back() += c;
+  }
+  return cells;
+}
+
+/// The rows that the file has up to a step, under the present columns.
+std::string TrainingLog::rowsUntil(uint64_t firstStep) const {
+  std::ifstream earlier(path);
+  std::string content, line, header = csvHeader();
+  std::vector<std::string> names = cellsOf(header), namesBefore = names;
+  while (std::getline(earlier, line)) {
+    std::optional<uint64_t> step = stepOf(line, isCsv);
+    if (isCsv && !step && line.rfind("step,", 0) == 0)
+      namesBefore = cellsOf(line);
+    if (!step || *step > firstStep)
+      continue;
+    if (isCsv && namesBefore != names) {
+      std::vector<std::string> cells = cellsOf(line);
+      line.clear();
+      for (const std::string &name : names) {
+        size_t at =
+            size_t(std::find(namesBefore.begin(), namesBefore.end(), name) -
+                   namesBefore.begin());
+        line += (&name == names.data() ? "" : ",") +
+                (at < cells.size() ? cells[at] : "");
+      }
+    }
+    content += line + "\n";
+  }
+  return content;
+}
+
 void TrainingLog::openFile(const std::string &place, uint64_t firstStep) {
   path = place;
   isCsv = path.size() > 4 && path.compare(path.size() - 4, 4, ".csv") == 0;
   std::string content = isCsv ? csvHeader() + "\n" : "";
-  if (firstStep > 0) {
-    std::ifstream earlier(path);
-    for (std::string line; std::getline(earlier, line);)
-      if (std::optional<uint64_t> step = stepOf(line, isCsv);
-          step && *step <= firstStep)
-        content += line + "\n";
-  }
+  if (firstStep > 0)
+    content += rowsUntil(firstStep);
   writeFile(path, content);
   file.reset(std::fopen(path.c_str(), "ae"));
   if (!file)
@@ -137,9 +192,9 @@ void TrainingLog::add(const ordered_json &row) {
       throw cannotWrite(path);
   }
   bool isLogged = true;
-  for (const auto &column : kColumns) {
+  for (const Column &column : columns) {
     auto found = row.find(column.name);
-    if (!events || !*column.tag || found == row.end() || found->is_null())
+    if (!events || column.tag.empty() || found == row.end() || found->is_null())
       continue;
     double value =
         found->is_boolean() ? found->get<bool>() : found->get<double>();

@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -35,21 +36,32 @@ class TrainingLog {
 public:
   /// `place` is that of the file (resolveOutputPath), or "". Throws a Failure
   /// if a file cannot be read or written.
+  /// Rows of evaluations also have the numbers called `metrics`, which a
+  /// resumed run may change.
   TrainingLog(const LogSettings &settings, const std::string &place,
-              uint64_t firstStep);
+              uint64_t firstStep, const std::vector<std::string> &metrics = {});
 
   /// Adds a row: numbers by name, "step" among them, as `mpc train --json`
   /// prints them. Throws a Failure if it cannot be written.
   void add(const nlohmann::ordered_json &row);
 
 private:
+  /// A column of a CSV file and its tag in TensorBoard ("": not shown).
+  struct Column {
+    std::string name, tag;
+  };
+
   void openFile(const std::string &place, uint64_t firstStep);
+  std::string csvHeader() const;
+  std::string csvLine(const nlohmann::ordered_json &row) const;
+  std::string rowsUntil(uint64_t firstStep) const;
 
   using Clock = std::chrono::steady_clock;
   struct Close {
     void operator()(std::FILE *file) const { std::fclose(file); }
   };
   std::unique_ptr<std::FILE, Close> file;
+  std::vector<Column> columns;
   std::string path;
   bool isCsv = false;
   std::optional<EventFile> events;

@@ -2,64 +2,31 @@
 
 #include "tools/mpc/training/BestCheckpoint.h"
 #include "tools/mpc/base/Text.h"
+#include "tools/mpc/metrics/MetricSpec.h"
 
 #include <cmath>
 #include <cstdio>
 
 using namespace mpc::tool;
 
-namespace {
-struct Metric {
-  const char *name;
-  bool isMax; ///< Higher values are better by default.
-  std::optional<double> (*valueOf)(const Evaluation &);
-};
-} // namespace
-
-static constexpr Metric kMetrics[] = {
-    {"loss", false,
-     [](const Evaluation &e) -> std::optional<double> { return e.loss; }},
-    {"accuracy", true, [](const Evaluation &e) { return e.accuracy; }},
-    {"perplexity", false, [](const Evaluation &e) { return e.perplexity; }},
-};
-
-static const Metric *findMetric(const std::string &name) {
-  for (const Metric &metric : kMetrics)
-    if (metric.name == name)
-      return &metric;
-  return nullptr;
-}
-
 BestCheckpoint::BestCheckpoint(const std::string &text, uint64_t patience)
     : patience(patience) {
-  size_t colon = text.find(':');
-  metric = text.substr(0, colon);
-  std::string order = colon == text.npos ? "" : text.substr(colon + 1);
-  const Metric *found = findMetric(metric);
-  if (!found)
-    throw Failure(Usage, "--keep-best: must be loss, accuracy or perplexity, "
-                         "optionally with :min or :max, but is '" +
-                             text + "'");
-  if (colon != text.npos && order != "min" && order != "max")
-    throw Failure(Usage,
-                  "--keep-best: '" + text + "' must end in :min or :max");
-  isMax = order.empty() ? found->isMax : order == "max";
-}
-
-void BestCheckpoint::requireMetric(const Program &program) const {
-  if (metric == "perplexity" && !hasPerplexity(program))
-    throw Failure(Usage, "--keep-best=perplexity: only language models have a "
-                         "perplexity; use loss");
+  BestChoice choice = parseBest(text);
+  metric = choice.key;
+  isMax = choice.isMax;
 }
 
 bool BestCheckpoint::add(const Evaluation &evaluation, uint64_t step) {
-  std::optional<double> value = findMetric(metric)->valueOf(evaluation);
+  std::optional<double> value = evaluation.valueOf(metric);
   if (!value)
     throw Failure(Usage, "--keep-best=" + metric +
                              ": evaluations of this model have no " + metric +
                              "; use loss");
   last = step;
-  if (best && !(isMax ? *value > *best : *value < *best)) {
+  // A value that is undefined is never the best.
+  bool isBetter = !std::isnan(*value) &&
+                  (!best || (isMax ? *value > *best : *value < *best));
+  if (!isBetter) {
     ++since;
     return false;
   }
@@ -73,7 +40,8 @@ std::string BestCheckpoint::describe() const {
   if (!best)
     return "";
   std::string value = metric == "accuracy" ? format("%.2f %%", 100 * *best)
-                                           : format("%.4f", *best);
+                      : isMax || metric == "loss" ? format("%.4f", *best)
+                                                  : format("%.6g", *best);
   return format("best %s %s at step %llu", metric.c_str(), value.c_str(),
                 static_cast<unsigned long long>(bestStep));
 }

@@ -17,13 +17,11 @@ constexpr const char *kBest = "best";
 /// is better only if it differs, so that the first of equal ones is kept.
 class BestCheckpoint {
 public:
-  /// `text` is "loss", "accuracy:max", ...; throws a Failure for anything else.
+  /// `text` is "loss", "accuracy:max", "f1:logits", ...: see parseBest(), which
+  /// throws a Failure for anything else.
   /// `patience` is the number of evaluations in a row that may be no better
   /// than the best one; 0: any number.
   BestCheckpoint(const std::string &text, uint64_t patience);
-
-  /// Throws a Failure if evaluations of `program` cannot have the metric.
-  void requireMetric(const Program &program) const;
 
   /// Adds the evaluation after `step`; returns whether it is the best one.
   /// Throws a Failure if the evaluation does not have the metric.
@@ -45,7 +43,7 @@ public:
   bool restore(const std::string &text);
 
 private:
-  std::string metric; ///< "loss", "accuracy" or "perplexity".
+  std::string metric; ///< "loss", "accuracy", "f1:logits", ...
   bool isMax;
   uint64_t patience;
   std::optional<double> best;

@@ -25,62 +25,123 @@ static bool hasSampleLoss(const Program &program) {
   return false;
 }
 
-Evaluation mpc::tool::evaluate(Session &session, const Program &program,
-                               Dataset &data) {
+/// The number of samples that the loss covers: all, or only whole batches, with
+/// a note.
+static uint64_t countForLoss(const Program &program, const Dataset &data) {
   uint64_t batch = data.batchSize(), count = data.numSamples();
-  if (!hasSampleLoss(program) && count % batch != 0) {
-    count -= count % batch;
-    if (count == 0)
-      throw Failure(Usage,
-                    format("%s has %s, but this loss needs whole batches of "
-                           "%llu",
-                           data.path.c_str(),
-                           formatCount(data.numSamples(), "sample").c_str(),
-                           static_cast<unsigned long long>(batch)));
-    noteOnce("this loss needs whole batches: the last " +
-             formatCount(data.numSamples() - count, "sample") + " of " +
-             data.path + " are left out");
-  }
+  if (hasSampleLoss(program) || count % batch == 0)
+    return count;
+  count -= count % batch;
+  if (count == 0)
+    throw Failure(Usage,
+                  format("%s has %s, but this loss needs whole batches of "
+                         "%llu",
+                         data.path.c_str(),
+                         formatCount(data.numSamples(), "sample").c_str(),
+                         static_cast<unsigned long long>(batch)));
+  noteOnce("this loss needs whole batches: the last " +
+           formatCount(data.numSamples() - count, "sample") + " of " +
+           data.path + " are left out");
+  return count;
+}
 
-  mpc_metrics_t metrics = {};
-  metrics.struct_size = sizeof(metrics);
+/// Throws if the loss of a batch is not finite.
+static void requireFinite(double lossSum, const Program &program,
+                          const Dataset &data,
+                          const std::vector<uint64_t> &indices) {
+  if (std::isfinite(lossSum))
+    return;
+  if (std::string cause = data.explainNoLabels(indices); !cause.empty())
+    throw Failure(Usage, "the loss is nan: " + cause);
+  std::string cause = data.explainNonFinite(indices);
+  if (cause.empty()) {
+    cause = "a value is too large for the model, or the weights are not finite";
+    if (std::string computed = program.explainIndices(); !computed.empty())
+      cause += "; " + computed;
+  }
+  throw Failure(Numeric,
+                format("%s: the loss of samples %llu to %llu is %g: %s",
+                       data.path.c_str(),
+                       static_cast<unsigned long long>(indices.front()),
+                       static_cast<unsigned long long>(indices.back()),
+                       unsignedNan(lossSum), cause.c_str()));
+}
+
+/// The numbers from `first` to `end`, which is not among them.
+static std::vector<uint64_t> range(uint64_t first, uint64_t end) {
+  std::vector<uint64_t> numbers(end > first ? end - first : 0);
+  std::iota(numbers.begin(), numbers.end(), first);
+  return numbers;
+}
+
+/// Adds the results of metrics. An accuracy and a perplexity that `evaluate`
+/// does not compute become those of the evaluation.
+static void addMetrics(const MetricSet &metrics, Evaluation &result) {
+  for (MetricResult &metric : metrics.results()) {
+    const MetricValue &value = metric.value;
+    if (metric.key == "accuracy" && value.share) {
+      result.accuracy = value.value;
+      result.correct = double(value.share->first);
+      result.counted = double(value.share->second);
+    } else if (metric.key == "perplexity" && value.undefined.empty()) {
+      result.perplexity = value.value;
+    } else {
+      result.metrics.push_back(std::move(metric));
+    }
+  }
+}
+
+Evaluation mpc::tool::evaluate(Session &session, const Program &program,
+                               Dataset &data, MetricSet *metrics) {
+  const uint64_t batch = data.batchSize(), count = data.numSamples();
+  const uint64_t countedForLoss = countForLoss(program, data);
+  const size_t numInputs = program.inputs("evaluate").size();
+  if (metrics)
+    metrics->begin();
+  mpc_metrics_t sums = {};
+  sums.struct_size = sizeof(sums);
   std::vector<uint64_t> indices;
   for (uint64_t first = 0; first < count; first += batch) {
-    indices.resize(std::min(batch, count - first));
-    std::iota(indices.begin(), indices.end(), first);
+    if (first >= countedForLoss && !metrics)
+      break;
+    indices = range(first, std::min(first + batch, count));
     const std::vector<mpc_tensor_t> &inputs = data.gather(indices);
-    check(mpc_session_evaluate(session.get(), inputs.data(), inputs.size(),
-                               indices.size(), &metrics),
-          data.path);
-    if (std::isfinite(metrics.loss_sum))
-      continue;
-    if (std::string cause = data.explainNoLabels(indices); !cause.empty())
-      throw Failure(Usage, "the loss is nan: " + cause);
-    std::string cause = data.explainNonFinite(indices);
-    if (cause.empty()) {
-      cause =
-          "a value is too large for the model, or the weights are not finite";
-      if (std::string computed = program.explainIndices(); !computed.empty())
-        cause += "; " + computed;
+    data.prefetch(range(first + batch, std::min(first + 2 * batch, count)));
+    if (first < countedForLoss) {
+      check(mpc_session_evaluate(session.get(), inputs.data(), numInputs,
+                                 indices.size(), &sums),
+            data.path);
+      requireFinite(sums.loss_sum, program, data, indices);
     }
-    throw Failure(Numeric,
-                  format("%s: the loss of samples %llu to %llu is %g: %s",
-                         data.path.c_str(),
-                         static_cast<unsigned long long>(first),
-                         static_cast<unsigned long long>(indices.back()),
-                         unsignedNan(metrics.loss_sum), cause.c_str()));
+    if (metrics)
+      metrics->add(session, inputs, indices.size(), first);
   }
 
   Evaluation result;
-  result.loss = metrics.loss_sum / metrics.weight_sum;
-  result.correct = metrics.correct;
-  result.counted = metrics.counted;
-  result.samples = metrics.samples;
-  if (metrics.has_accuracy)
-    result.accuracy = metrics.correct / metrics.counted;
+  result.loss = sums.loss_sum / sums.weight_sum;
+  result.correct = sums.correct;
+  result.counted = sums.counted;
+  result.samples = sums.samples;
+  if (sums.has_accuracy)
+    result.accuracy = sums.correct / sums.counted;
   if (hasPerplexity(program))
     result.perplexity = std::exp(result.loss);
+  if (metrics)
+    addMetrics(*metrics, result);
   return result;
+}
+
+std::optional<double> Evaluation::valueOf(const std::string &key) const {
+  if (key == "loss")
+    return loss;
+  if (key == "accuracy" && accuracy)
+    return accuracy;
+  if (key == "perplexity" && perplexity)
+    return perplexity;
+  for (const MetricResult &metric : metrics)
+    if (metric.key == key)
+      return metric.value.undefined.empty() ? metric.value.value : NAN;
+  return std::nullopt;
 }
 
 bool mpc::tool::hasPerplexity(const Program &program) {
@@ -95,6 +156,8 @@ std::string mpc::tool::formatEvaluation(const Evaluation &evaluation) {
     text += format(", accuracy %.2f %% (%.12g of %.12g)",
                    100 * *evaluation.accuracy, evaluation.correct,
                    evaluation.counted);
+  if (std::string metrics = formatMetrics(evaluation.metrics); !metrics.empty())
+    text += ", " + metrics;
   return text;
 }
 
@@ -107,5 +170,14 @@ nlohmann::ordered_json mpc::tool::toJson(const Evaluation &evaluation) {
   json["accuracy"] = nullptr;
   if (evaluation.accuracy)
     json["accuracy"] = *evaluation.accuracy;
+  for (const MetricResult &metric : evaluation.metrics) {
+    const MetricValue &value = metric.value;
+    if (!value.matrix.empty())
+      json[metric.key] = value.matrix;
+    else if (value.undefined.empty())
+      json[metric.key] = value.value;
+    else
+      json[metric.key] = nullptr;
+  }
   return json;
 }

@@ -98,6 +98,7 @@ std::string mpc::tool::formatProgressBar(const ProgressState &state,
       {formatEvalLoss(state), 3},
       {formatPerplexity(state, "eval", state.evalLoss), 5},
       {formatEvalAccuracy(state), 4},
+      {state.evalMetrics, 5},
       {formatRate(state.samplesPerSecond), 3},
       {formatScale(state.lossScale), 2},
       {time, 1}};
@@ -145,8 +146,8 @@ std::string mpc::tool::formatProgressLine(const ProgressState &state) {
   for (const std::string &text :
        {formatPerplexity(state, "train", state.trainLoss),
         formatEvalLoss(state), formatPerplexity(state, "eval", state.evalLoss),
-        formatEvalAccuracy(state), formatRate(state.samplesPerSecond),
-        formatScale(state.lossScale)})
+        formatEvalAccuracy(state), state.evalMetrics,
+        formatRate(state.samplesPerSecond), formatScale(state.lossScale)})
     if (!text.empty())
       line += ", " + text;
   if (state.secondsLeft > 0)

@@ -24,6 +24,7 @@ struct ProgressState {
   float lossScale = 1;         ///< Shown unless 1.
   std::optional<double> evalLoss,
       evalAccuracy;        ///< Results of the last evaluation.
+  std::string evalMetrics; ///< Its other metrics: "eval f1 0.9421".
   double secondsLeft = -1; ///< Below 0: not known yet.
 };
 

@@ -51,19 +51,18 @@ static bool hasSchedule(const Program &program) {
 /// The session needs a seed, but the seed of a checkpoint is not known before
 /// the session has loaded it; resume() corrects it.
 Trainer::Trainer(const TrainOptions &options, const Program &program,
-                 Dataset &data, Dataset *evalData)
+                 Dataset &data, Dataset *evalData, MetricSet *metrics)
     : options(options), program(program), data(data), evalData(evalData),
-      seed(options.seed.value_or(0)), isScheduled(hasSchedule(program)),
+      metrics(metrics), seed(options.seed.value_or(0)),
+      isScheduled(hasSchedule(program)),
       session(program, forTraining(options, seed)),
       sampler(makeSampler(data, seed, !options.noShuffle)),
       progress(stderr, options.quiet) {
   std::error_code ignored;
   bool isNew = !std::filesystem::exists(options.checkpointDir, ignored);
-  if (!options.keepBest.empty() || options.patience > 0) {
+  if (!options.keepBest.empty() || options.patience > 0)
     best.emplace(options.keepBest.empty() ? "loss" : options.keepBest,
                  options.patience);
-    best->requireMetric(program);
-  }
   if (!options.checkpointDir.empty())
     openCheckpointDir();
   bool isResumed = options.resume && resume(isNew);
@@ -440,7 +439,7 @@ void Trainer::evaluateNow() {
     return;
   if (profiler)
     profiler->pause(session);
-  lastEvaluation = evaluate(session, program, *evalData);
+  lastEvaluation = evaluate(session, program, *evalData, metrics);
   if (profiler)
     profiler->resume(session);
   evaluatedStep = step;

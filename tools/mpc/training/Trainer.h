@@ -46,6 +46,7 @@ struct TrainOptions {
   /// after the last checkpoint.
   uint64_t checkpointEvery = 0;
   uint64_t evalEvery = 0; ///< In steps; 0: after each epoch.
+  std::string metrics;    ///< The metrics of evaluations, or empty.
   std::string keepBest;   ///< The metric of the best checkpoint, or empty.
   uint64_t patience = 0;  ///< Evaluations; 0: never stop early.
   uint64_t keep = 3;      ///< Checkpoints to keep; 0: all.
@@ -75,10 +76,9 @@ struct TrainOptions {
 /// changes neither the training nor the log.
 class Trainer {
 public:
-  /// `evalData` may be null. `options`, `program`, `data` and `evalData` must
-  /// outlive the trainer.
+  /// `evalData` and its `metrics` may be null. All must outlive the trainer.
   Trainer(const TrainOptions &options, const Program &program, Dataset &data,
-          Dataset *evalData);
+          Dataset *evalData, MetricSet *metrics = nullptr);
 
   /// Trains to the end or until a signal arrives. Returns the exit code of `mpc
   /// train`.
@@ -148,6 +148,7 @@ private:
   const Program &program;
   Dataset &data;
   Dataset *const evalData;
+  MetricSet *const metrics;
   uint64_t seed;
   const bool isScheduled; ///< The program computes the learning rates.
   FolderLock lock;        ///< Lock on the checkpoint folder, if there is one.

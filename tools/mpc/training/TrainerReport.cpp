@@ -78,7 +78,8 @@ void Trainer::openLog() {
         resolveOutputPath(options.log.file, {{"the package", options.package},
                                              {"the data", options.data.path},
                                              {"the data", options.evalData}});
-  logFiles.emplace(options.log, place, firstStep);
+  logFiles.emplace(options.log, place, firstStep,
+                   metrics ? metrics->keys() : std::vector<std::string>());
 }
 
 /// Prints or logs one line about the last evaluation.
@@ -138,6 +139,8 @@ ProgressState Trainer::progressState() const {
   if (lastEvaluation) {
     state.evalLoss = lastEvaluation->loss;
     state.evalAccuracy = lastEvaluation->accuracy;
+    state.evalMetrics =
+        printable(formatMetrics(lastEvaluation->metrics, "eval "));
   }
   state.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   uint64_t steps = step - firstStep;
@@ -185,8 +188,10 @@ void Trainer::printSummary(const ProgressState &state) const {
                   formatCount(skipped - leftOut, "step").c_str(), lossScale);
   }
   if (lastEvaluation)
-    std::printf("%s: %s\n", evalData->path.c_str(),
-                formatEvaluation(*lastEvaluation).c_str());
+    std::printf(
+        "%s: %s%s\n", evalData->path.c_str(),
+        printable(formatEvaluation(*lastEvaluation)).c_str(),
+        printable(formatMatrices(lastEvaluation->metrics), true).c_str());
   if (best && best->isOutOfPatience())
     std::printf("stopped early: %s without a better one\n",
                 formatCount(options.patience, "evaluation").c_str());
