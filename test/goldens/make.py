@@ -55,6 +55,7 @@ GROUPS = {
     "fp8": of_training("fp8", "numpy onnx", "0 and 1 of NumPy"),
     "masters": of_training("masters", "numpy onnx torch", "12 of NumPy; stochastic rounding 7"),
     "metrics": of_training("metrics", "numpy onnx scikit-learn", "5 of NumPy"),
+    "images": of_training("images", "numpy pillow", "11 of NumPy"),
     "training_info": of_training("training_info", "numpy onnx torch", "7 of NumPy"),
     **make_families(),
     "recognized": Group("goldens/recognized/bf16", "goldens/makers/make_recognized.py",
