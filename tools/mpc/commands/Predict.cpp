@@ -7,22 +7,28 @@
 #include "tools/mpc/checkpoints/ClassProperty.h"
 #include "tools/mpc/checkpoints/Weights.h"
 #include "tools/mpc/data/Dataset.h"
-#include "tools/mpc/data/Predictions.h"
+#include "tools/mpc/metrics/LossFacts.h"
+#include "tools/mpc/predictions/ClassScores.h"
+#include "tools/mpc/predictions/PredictionFile.h"
+#include "tools/mpc/predictions/Predictions.h"
+#include "tools/mpc/training/Sampler.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <numeric>
+#include <optional>
 
 using namespace mpc::tool;
 
 namespace {
 struct PredictCommand {
   std::string package, output, checkpoint;
+  std::vector<std::string> outputs;
+  bool softmax = false, argmax = false;
   DataOptions data;
   bool json = false;
   SessionSettings session;
@@ -35,11 +41,10 @@ static Predictions predict(Session &session, const Program &program,
                            Dataset &data) {
   uint64_t batch = data.batchSize(), count = data.numSamples();
   Predictions predictions(program.outputs("predict"), batch, count);
-  std::vector<uint64_t> indices;
   for (uint64_t first = 0; first < count; first += batch) {
-    indices.resize(std::min(batch, count - first));
-    std::iota(indices.begin(), indices.end(), first);
+    std::vector<uint64_t> indices = batchAt(first, batch, count);
     const std::vector<mpc_tensor_t> &inputs = data.gather(indices);
+    data.prefetch(batchAt(first + batch, batch, count));
     const std::vector<mpc_tensor_t> &outputs = predictions.tensors();
     check(mpc_session_run(session.get(), "predict", inputs.data(),
                           inputs.size(), outputs.data(), outputs.size()),
@@ -69,25 +74,84 @@ static void print(const PredictCommand &options, const mpc::npz::Arrays &arrays,
   printJson(json);
 }
 
-/// Throws unless the output is called .npz, which is the format that is
-/// written.
-static void requireNpz(const std::string &output) {
-  std::string extension = std::filesystem::path(output).extension().string();
-  if (!extension.empty() && extension != ".npz")
-    throw Failure(Usage, "--output='" + output +
-                             "': predictions are written as .npz, found " +
-                             extension + "; choose a name that ends in .npz");
+/// The outputs that --outputs names; all without it.
+static mpc::npz::Arrays selectOutputs(mpc::npz::Arrays all,
+                                      const std::vector<std::string> &names) {
+  if (names.empty())
+    return all;
+  mpc::npz::Arrays selected;
+  for (const std::string &name : names)
+    for (mpc::npz::Array &array : all)
+      if (array.name == name)
+        selected.push_back(array);
+  return selected;
+}
+
+/// Throws unless the program has the outputs.
+static void checkOutputs(const Program &program,
+                         const std::vector<std::string> &names) {
+  std::vector<std::string> known;
+  for (const Binding &output : program.outputs("predict"))
+    known.push_back(output.name);
+  for (const std::string &name : names)
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Failure(Usage, "--outputs: the model has no output '" + name +
+                               "'; it has " + joinWords(known));
+}
+
+/// The dimension of the classes of an output: what the loss says, or the last
+/// one. None for outputs without scores of classes.
+static std::optional<size_t> classAxis(const LossFacts &loss,
+                                       const mpc::npz::Array &array) {
+  if (array.shape.size() < 2)
+    return std::nullopt;
+  if (array.name == loss.output && loss.axis)
+    return loss.axis;
+  return array.shape.size() - 1;
+}
+
+/// Applies --softmax and --argmax. The classes that the data named in training
+/// become those of the output that was compared with them.
+static ClassesOfArrays takeClasses(const PredictCommand &options,
+                                   const Program &program,
+                                   const ClassNames &known,
+                                   mpc::npz::Arrays &arrays) {
+  ClassesOfArrays classes;
+  if (!options.softmax && !options.argmax)
+    return classes;
+  const LossFacts loss(program);
+  bool isAny = false;
+  for (mpc::npz::Array &array : arrays) {
+    std::optional<size_t> axis = classAxis(loss, array);
+    if (!axis)
+      continue;
+    isAny = true;
+    if (options.softmax)
+      applySoftmax(array, *axis);
+    if (!options.argmax)
+      continue;
+    applyArgmax(array, *axis);
+    auto names = known.find(loss.input);
+    if (array.name == loss.output && names != known.end())
+      classes[array.name] = names->second;
+  }
+  if (!isAny)
+    throw Failure(Usage,
+                  std::string(options.softmax ? "--softmax" : "--argmax") +
+                      ": no output has a dimension of classes");
+  return classes;
 }
 
 static int runPredict(const PredictCommand &options) {
   std::string place =
       resolveOutputPath(options.output, {{"the package", options.package},
                                          {"the data", options.data.path}});
-  requireNpz(options.output);
+  checkPredictionFile(options.output);
   Program program(options.package);
   if (!program.has("predict"))
     throw Failure(Usage, program.path + ": the program has no entry point "
                                         "'predict'");
+  checkOutputs(program, options.outputs);
   Session session(program, options.session);
   bool hasWeights = program.has("step") || program.has("accumulate");
   if (options.checkpoint.empty() && hasWeights)
@@ -99,12 +163,10 @@ static int runPredict(const PredictCommand &options) {
   from.classes = rememberedClasses(session);
   Dataset data(from, program.inputs("predict"));
 
-  mpc::npz::Arrays arrays = predict(session, program, data).take();
-  try {
-    mpc::npz::write(place, arrays);
-  } catch (const mpc::npz::FileError &error) {
-    throw Failure(InputOutput, error.what());
-  }
+  mpc::npz::Arrays arrays =
+      selectOutputs(predict(session, program, data).take(), options.outputs);
+  ClassesOfArrays classes = takeClasses(options, program, from.classes, arrays);
+  writePredictions(options.output, place, arrays, classes);
   print(options, arrays, data.numSamples());
   return Ok;
 }
@@ -122,9 +184,22 @@ Action mpc::tool::addPredict(CLI::App &app) {
       ->required();
   predict
       ->add_option("--output,-o", options->output,
-                   "File to write; its arrays are named like the outputs")
+                   "File to write: .npz, .npy, .csv or .jsonl; its arrays or "
+                   "columns are named like the outputs")
       ->option_text("OUT.npz")
       ->required();
+  predict
+      ->add_option("--outputs", options->outputs,
+                   "Outputs to write, separated by commas (default: all)")
+      ->delimiter(',')
+      ->type_size(1)
+      ->allow_extra_args(false)
+      ->option_text("NAME,...");
+  predict->add_flag("--softmax", options->softmax,
+                    "Write probabilities instead of scores of classes");
+  predict->add_flag("--argmax", options->argmax,
+                    "Write the class with the highest score; in text, by the "
+                    "name that the training data has for it");
   predict
       ->add_option("--checkpoint", options->checkpoint,
                    "Weights: a checkpoint, or a folder of checkpoints")

@@ -3,6 +3,7 @@
 #include "tools/mpc/training/Evaluate.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
+#include "tools/mpc/training/Sampler.h"
 
 #include <algorithm>
 #include <cmath>
@@ -67,13 +68,6 @@ static void requireFinite(double lossSum, const Program &program,
                        unsignedNan(lossSum), cause.c_str()));
 }
 
-/// The numbers from `first` to `end`, which is not among them.
-static std::vector<uint64_t> range(uint64_t first, uint64_t end) {
-  std::vector<uint64_t> numbers(end > first ? end - first : 0);
-  std::iota(numbers.begin(), numbers.end(), first);
-  return numbers;
-}
-
 /// Adds the results of metrics. An accuracy and a perplexity that `evaluate`
 /// does not compute become those of the evaluation.
 static void addMetrics(const MetricSet &metrics, Evaluation &result) {
@@ -104,9 +98,9 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
   for (uint64_t first = 0; first < count; first += batch) {
     if (first >= countedForLoss && !metrics)
       break;
-    indices = range(first, std::min(first + batch, count));
+    indices = batchAt(first, batch, count);
     const std::vector<mpc_tensor_t> &inputs = data.gather(indices);
-    data.prefetch(range(first + batch, std::min(first + 2 * batch, count)));
+    data.prefetch(batchAt(first + batch, batch, count));
     if (first < countedForLoss) {
       check(mpc_session_evaluate(session.get(), inputs.data(), numInputs,
                                  indices.size(), &sums),

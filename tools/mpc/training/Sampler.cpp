@@ -2,6 +2,7 @@
 
 #include "tools/mpc/training/Sampler.h"
 
+#include <algorithm>
 #include <cassert>
 #include <numeric>
 #include <utility>
@@ -40,6 +41,14 @@ std::vector<uint64_t> mpc::tool::permute(uint64_t count, uint64_t seed,
     std::swap(order[i - 1], order[static_cast<uint64_t>(product >> 64)]);
   }
   return order;
+}
+
+std::vector<uint64_t> mpc::tool::batchAt(uint64_t first, uint64_t batchSize,
+                                         uint64_t numSamples) {
+  std::vector<uint64_t> indices(
+      first < numSamples ? std::min(batchSize, numSamples - first) : 0);
+  std::iota(indices.begin(), indices.end(), first);
+  return indices;
 }
 
 Sampler::Sampler(uint64_t numSamples, uint64_t batchSize, uint64_t seed,

@@ -11,6 +11,11 @@ namespace mpc::tool {
 /// `count`. Every permutation is equally likely, up to the quality of Philox.
 std::vector<uint64_t> permute(uint64_t count, uint64_t seed, uint64_t epoch);
 
+/// The samples of the batch that begins at `first`, if batches are taken in
+/// order: as many as there are, none behind the end.
+std::vector<uint64_t> batchAt(uint64_t first, uint64_t batchSize,
+                              uint64_t numSamples);
+
 /// Returns the samples of a data set in batches, epoch after epoch. The batches
 /// depend only on the arguments and the position, so that training continues
 /// after an interruption as if there had been none.

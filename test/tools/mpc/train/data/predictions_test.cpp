@@ -4,7 +4,7 @@
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/ConvertArray.h"
 #include "tools/mpc/data/Dataset.h"
-#include "tools/mpc/data/Predictions.h"
+#include "tools/mpc/predictions/Predictions.h"
 
 #include <gtest/gtest.h>
 

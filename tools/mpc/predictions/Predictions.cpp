@@ -1,6 +1,6 @@
 //===- Predictions.cpp - Collect the outputs of batches -------------------===//
 
-#include "tools/mpc/data/Predictions.h"
+#include "tools/mpc/predictions/Predictions.h"
 #include "tools/mpc/base/Memory.h"
 #include "tools/mpc/data/ConvertArray.h"
 

@@ -1,6 +1,6 @@
 //===- Predictions.h - Collect the outputs of batches -----------*- C++ -*-===//
-#ifndef MPC_TOOLS_MPC_DATA_PREDICTIONS_H
-#define MPC_TOOLS_MPC_DATA_PREDICTIONS_H
+#ifndef MPC_TOOLS_MPC_PREDICTIONS_PREDICTIONS_H
+#define MPC_TOOLS_MPC_PREDICTIONS_PREDICTIONS_H
 
 #include "tools/mpc/base/Runtime.h"
 #include "tools/npz/Npz.h"
@@ -43,4 +43,4 @@ private:
 
 } // namespace mpc::tool
 
-#endif // MPC_TOOLS_MPC_DATA_PREDICTIONS_H
+#endif // MPC_TOOLS_MPC_PREDICTIONS_PREDICTIONS_H
