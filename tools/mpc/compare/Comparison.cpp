@@ -11,7 +11,7 @@
 
 using namespace mpc::tool;
 
-static mpc::report::Report readReport(const std::string &text) {
+static mpc::report::Report parseReport(const std::string &text) {
   llvm::Expected<mpc::report::Report> report = mpc::report::read(text);
   if (!report)
     throw Failure(Error, llvm::toString(report.takeError()));
@@ -32,7 +32,7 @@ Comparison::Comparison(const CompileOptions &candidateOptions,
   CompileResult result = compile(candidateOptions, package);
   for (const std::string &text : result.notes)
     note(text);
-  candidateReport = readReport(result.report);
+  candidateReport = parseReport(result.report);
   candidate = std::make_unique<CompiledProgram>(package, session);
   candidateOnReference = std::make_unique<CompiledProgram>(package, session);
   if (referencePrecision == "fp64") {
@@ -41,13 +41,13 @@ Comparison::Comparison(const CompileOptions &candidateOptions,
                            "leave out --accumulate");
     std::string report;
     reference = makeReference(referenceOptions, report);
-    referenceReport = readReport(report);
+    referenceReport = parseReport(report);
     // Take what the session determined: seeds, and weights as stored in the
     // package.
     reference->take(*candidate);
   } else {
     const std::string other = scratch.path + "/reference.mpc";
-    referenceReport = readReport(compile(referenceOptions, other).report);
+    referenceReport = parseReport(compile(referenceOptions, other).report);
     reference = std::make_unique<CompiledProgram>(other, session);
   }
   candidateStep = candidateReport.find(candidate->program.stepEntry());
