@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Support/Diagnostics.h"
-#include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Grad/Loss/ChooseLoss.h"
+#include "passes/Grad/Loss/LossFormulas.h"
+#include "passes/Grad/Loss/LossInputs.h"
 #include "passes/Grad/Loss/LossParts.h"
 #include "passes/Grad/Passes.h"
 #include "passes/Options/PassOptions.h"
@@ -28,148 +29,9 @@ using namespace mlir;
 using namespace mpc;
 using train::LossReduction;
 
-// The label that class losses ignore by default, as in PyTorch.
-static constexpr int64_t kIgnoredLabel = -100;
-
-/// The input of the model from which `value` is computed elementwise; null if
-/// there is none.
-static BlockArgument findInput(Value value) {
-  for (;;) {
-    value = skipIdentities(value);
-    Operation *op = value.getDefiningOp();
-    if (!op)
-      return cast<BlockArgument>(value);
-    if (!op->hasTrait<train::ElementByElement>() || op->getNumOperands() != 1)
-      return nullptr;
-    value = op->getOperand(0);
-  }
-}
-
-static Value buildLoss(OpBuilder &builder, Location loc, const Loss &loss,
-                       LossReduction reduction) {
-  auto byElements = [&](train::ElementLoss kind) -> Value {
-    return train::ElementLossOp::create(builder, loc, loss.prediction,
-                                        loss.target, kind, reduction);
-  };
-  switch (loss.kind) {
-  case LossKind::CrossEntropy:
-    return train::SoftmaxCrossEntropyOp::create(
-        builder, loc, loss.prediction, loss.target, loss.weight, reduction,
-        loss.ignoredLabel, /*label_smoothing=*/nullptr, /*classes=*/nullptr);
-  case LossKind::NegativeLogLikelihood:
-    return train::NllLossOp::create(builder, loc, loss.prediction, loss.target,
-                                    loss.weight, reduction, loss.ignoredLabel,
-                                    /*label_smoothing=*/nullptr,
-                                    /*classes=*/nullptr);
-  case LossKind::MeanSquaredError:
-    return byElements(train::ElementLoss::MeanSquaredError);
-  case LossKind::MeanAbsoluteError:
-    return byElements(train::ElementLoss::MeanAbsoluteError);
-  case LossKind::BinaryCrossEntropyWithLogits:
-    return byElements(train::ElementLoss::BinaryCrossEntropyWithLogits);
-  }
-  llvm_unreachable("all losses handled");
-}
-
-/// Sums everything that belongs to each of `samples`. In language models
-/// dimension 0 may hold several rows for each sample.
-static Value sumPerSample(OpBuilder &builder, Location loc, Value value,
-                          int64_t samples) {
-  RankedTensorType type = typeOf(value);
-  if (type.getRank() > 0 && type.getDimSize(0) > samples &&
-      type.getDimSize(0) % samples == 0) {
-    SmallVector<int64_t> shape(type.getShape());
-    shape.front() /= samples;
-    shape.insert(shape.begin(), samples);
-    type = RankedTensorType::get(shape, type.getElementType());
-    value = train::ReshapeOp::create(builder, loc, type, value);
-  }
-  if (type.getRank() == 0)
-    return train::ReshapeOp::create(
-        builder, loc, RankedTensorType::get({1}, type.getElementType()), value);
-  if (type.getRank() == 1)
-    return value;
-  auto axes = llvm::to_vector(llvm::seq<int64_t>(1, type.getRank()));
-  return train::ReduceSumOp::create(builder, loc, value, axes);
-}
-
-/// Reduces any float tensor to one number: its mean, unless it has one element.
-static Value toScalar(OpBuilder &builder, Location loc, Value value) {
-  RankedTensorType type = typeOf(value);
-  if (type.getRank() == 0)
-    return value;
-  if (type.getNumElements() == 1)
-    return train::ReshapeOp::create(
-        builder, loc, RankedTensorType::get({}, type.getElementType()), value);
-  auto axes = llvm::to_vector(llvm::seq<int64_t>(0, type.getRank()));
-  return train::ReduceMeanOp::create(builder, loc, value, axes);
-}
-
 //===----------------------------------------------------------------------===//
 // Building
 //===----------------------------------------------------------------------===//
-
-/// The location of ops that belong to the loss.
-static Location lossLoc(func::FuncOp func, const LossChoice &choice) {
-  if (choice.inGraph)
-    return skipIdentities(getReturn(func).getOperand(choice.output)).getLoc();
-  return makeNodeLoc(func.getContext(), kLossNode, lossName(choice.kind));
-}
-
-/// The type of labels for `scores`, whose dimension `axis` counts classes.
-static RankedTensorType labelsOf(RankedTensorType scores, int64_t axis) {
-  SmallVector<int64_t> shape(scores.getShape());
-  shape.erase(shape.begin() + axis);
-  return RankedTensorType::get(shape,
-                               IntegerType::get(scores.getContext(), 64));
-}
-
-/// Appends the input that the loss compares the output with.
-static Loss appendTarget(func::FuncOp func, const LossChoice &choice) {
-  OpBuilder builder(func.getContext());
-  Value output = getReturn(func).getOperand(choice.output);
-  Loss loss{choice.kind};
-  Value prediction = findPrediction(output, choice);
-  loss.prediction = prediction;
-
-  // `given` is the type of the input; the loss may take it in another shape.
-  RankedTensorType type = typeOf(prediction), given = type;
-  if (loss.isClassification()) {
-    builder.setInsertionPoint(getReturn(func));
-    loss.prediction = joinDimsBefore(builder, lossLoc(func, choice), prediction,
-                                     choice.classes.axis);
-    type = labelsOf(typeOf(loss.prediction), 1);
-    given = labelsOf(given, choice.classes.axis);
-    loss.ignoredLabel = builder.getI64IntegerAttr(kIgnoredLabel);
-  }
-  std::string name = targetName(func, loss.isClassification());
-  Attribute batchDim = func.getResultAttr(choice.output, kBatchDimAttr);
-  SmallVector<int64_t> shape = mergedDims(func, prediction);
-  if (!batchDim && !shape.empty()) {
-    llvm::append_range(shape, given.getShape().drop_front());
-    given = RankedTensorType::get(shape, given.getElementType());
-    batchDim = builder.getI64IntegerAttr(0);
-  }
-  unsigned index = func.getNumArguments();
-  (void)func.insertArgument(index, given,
-                            outputAttributes(func.getContext(), name, batchDim),
-                            func.getLoc());
-  loss.target = func.getArgument(index);
-  if (given != type) {
-    builder.setInsertionPointToStart(&func.getBody().front());
-    loss.target =
-        train::ReshapeOp::create(builder, func.getLoc(), type, loss.target);
-  }
-  return loss;
-}
-
-/// Finds or starts the loss in `func`, a copy of `predict`; none if the loss is
-/// an output that no loss op computes.
-static std::optional<Loss> prepareLoss(func::FuncOp func,
-                                       const LossChoice &choice) {
-  return choice.inGraph ? findLoss(getReturn(func).getOperand(choice.output))
-                        : appendTarget(func, choice);
-}
 
 /// Builds the loss as one number. A model's own scalar loss is used as it is,
 /// others are averaged. The mean of a model's own loss is the plain mean of its
@@ -177,23 +39,54 @@ static std::optional<Loss> prepareLoss(func::FuncOp func,
 static Value buildScalar(OpBuilder &builder, func::FuncOp func, Location loc,
                          const LossChoice &choice,
                          const std::optional<Loss> &loss) {
-  bool isMean =
-      !choice.inGraph || (loss && loss->reduction == LossReduction::None);
-  if (loss && isMean && !(choice.inGraph && loss->isMeanOfElements()))
-    return buildLoss(builder, loc, *loss, LossReduction::Mean);
-  return toScalar(builder, loc, getReturn(func).getOperand(choice.output));
+  if (loss && loss->reduction == LossReduction::None &&
+      !loss->isMeanOfElements())
+    return buildMean(builder, loc, *loss);
+  return averageAll(builder, loc, getReturn(func).getOperand(choice.output));
 }
 
-/// Builds `train` and returns the loss whose mean or sum it minimizes.
+/// Multiplies a loss by its factor in the sum and adds it to `total`, which may
+/// be null.
+static Value addShare(OpBuilder &builder, Location loc, Value total,
+                      Value value, double share) {
+  if (share != 1)
+    value = train::MulOp::create(
+        builder, loc, value,
+        createScalar(builder, loc, typeOf(value).getElementType(), share));
+  return total ? Value(train::AddOp::create(builder, loc, total, value))
+               : value;
+}
+
+/// Builds `train` for a loss in the graph and returns that loss.
 static std::optional<Loss> buildTrain(func::FuncOp func,
                                       const LossChoice &choice) {
   Location loc = lossLoc(func, choice);
-  std::optional<Loss> loss = prepareLoss(func, choice);
+  std::optional<Loss> loss =
+      findLoss(getReturn(func).getOperand(choice.output));
   OpBuilder builder(getReturn(func));
   Value value = buildScalar(builder, func, loc, choice, loss);
   setOutputs(func, {{value, outputAttributes(func.getContext(), "loss")}});
   eraseDeadOps(func);
   return loss;
+}
+
+/// Builds `train` for losses of outputs, with labels smoothed as asked. Returns
+/// the first loss.
+static Loss buildTrain(func::FuncOp func, const LossSum &sum,
+                       double smoothing) {
+  SmallVector<Loss> losses = appendInputs(func, sum);
+  OpBuilder builder(getReturn(func));
+  Value total;
+  for (auto [term, loss] : llvm::zip_equal(sum.terms, losses)) {
+    Location loc = lossLoc(func, term);
+    if (loss.kind == LossKind::CrossEntropy)
+      loss.smoothing = smoothing;
+    total = addShare(builder, loc, total, buildMean(builder, loc, loss),
+                     term.share);
+  }
+  setOutputs(func, {{total, outputAttributes(func.getContext(), "loss")}});
+  eraseDeadOps(func);
+  return losses.front();
 }
 
 /// Adds label smoothing to the loss of `train`, but not to that of `evaluate`.
@@ -222,6 +115,7 @@ static bool hasPerplexity(func::FuncOp predict, const LossChoice &choice,
       !choice.inGraph || (loss && loss->reduction != LossReduction::Sum &&
                           !loss->isMeanOfElements());
   return isMean && loss && loss->isClassification() && !loss->weight &&
+         !loss->sampleWeights && loss->kind != LossKind::SoftmaxFocal &&
          hasLabelPerToken(predict, loss->target);
 }
 
@@ -235,69 +129,153 @@ static void describeJoinedOutputs(func::FuncOp predict) {
                             Builder(predict.getContext()).getI64IntegerAttr(0));
 }
 
-/// A constant of `shape` with all elements equal to `number`.
-static Value repeat(OpBuilder &builder, Location loc, Type element,
-                    double number, ArrayRef<int64_t> shape) {
-  return train::BroadcastToOp::create(
-      builder, loc, RankedTensorType::get(shape, element),
-      createScalar(builder, loc, element, number));
-}
-
-/// The weight of each label in the mean; for losses without labels, the number
-/// of elements of a sample.
-static Value buildWeights(OpBuilder &builder, Location loc, const Loss &loss) {
-  if (loss.isClassification())
-    return train::IsCountedOp::create(builder, loc, loss.target, loss.weight,
-                                      loss.ignoredLabel);
-  RankedTensorType type = typeOf(loss.prediction);
+/// The weights of all elements in the mean; without weights, the number of
+/// elements of each sample.
+static Value weightsOf(OpBuilder &builder, Location loc,
+                       const LossElements &elements) {
+  if (elements.weights)
+    return elements.weights;
+  RankedTensorType type = typeOf(elements.losses);
   int64_t samples = type.getRank() == 0 ? 1 : type.getDimSize(0);
-  return repeat(builder, loc, type.getElementType(),
-                double(type.getNumElements()) / double(samples), samples);
+  return repeatNumber(builder, loc, type.getElementType(),
+                      double(type.getNumElements()) / double(samples), samples);
 }
 
+/// 1 for each label that the prediction hits, else 0; times `counted`, because
+/// an ignored label is never a hit, whatever the model predicts.
+static Value buildHits(OpBuilder &builder, Location loc, const Loss &loss,
+                       Value counted) {
+  Value hits = train::IsCorrectOp::create(builder, loc, loss.prediction,
+                                          loss.target, /*classes=*/nullptr);
+  return train::MulOp::create(builder, loc, hits, counted);
+}
+
+/// Whether each label is counted, regardless of its weight.
+static Value buildCounted(OpBuilder &builder, Location loc, const Loss &loss) {
+  return train::IsCountedOp::create(builder, loc, loss.target,
+                                    /*weight=*/nullptr, loss.ignoredLabel);
+}
+
+namespace {
+/// The results of `evaluate`: vectors with one element per sample.
+class SampleOutputs {
+public:
+  SampleOutputs(OpBuilder &builder, Location loc, int64_t samples,
+                Attribute batchDim)
+      : builder(builder), loc(loc), samples(samples), batchDim(batchDim) {}
+
+  Value sum(Value value) { return sumPerSample(builder, loc, value, samples); }
+  void add(Value value, StringRef name) {
+    outputs.push_back(
+        {sum(value), outputAttributes(builder.getContext(), name, batchDim)});
+  }
+
+  SmallVector<Output> outputs;
+
+private:
+  OpBuilder &builder;
+  Location loc;
+  int64_t samples;
+  Attribute batchDim;
+};
+} // namespace
+
+/// Builds `evaluate` for a loss in the graph.
 static void buildEvaluate(func::FuncOp func, const LossChoice &choice) {
   MLIRContext *context = func.getContext();
   Location loc = lossLoc(func, choice);
   Attribute batchDim = func.getResultAttr(choice.output, kBatchDimAttr);
-  std::optional<Loss> loss = prepareLoss(func, choice);
+  std::optional<Loss> loss =
+      findLoss(getReturn(func).getOperand(choice.output));
   OpBuilder builder(getReturn(func));
-
-  SmallVector<Output> outputs;
   if (!loss) {
     Value value = buildScalar(builder, func, loc, choice, loss);
-    outputs.push_back({value, outputAttributes(context, "loss")});
-  } else {
-    // The model's loss has no batch dimension of its own; its labels do.
-    BlockArgument labels = findInput(loss->target);
-    if (!batchDim && labels)
-      batchDim = func.getArgAttr(labels.getArgNumber(), kBatchDimAttr);
-    ArrayRef<int64_t> shape = typeOf(loss->prediction).getShape();
-    int64_t samples = shape.empty() ? 1 : shape.front();
-    if (labels && func.getArgAttr(labels.getArgNumber(), kBatchDimAttr))
-      samples = typeOf(labels).getDimSize(0);
-    auto add = [&](Value value, StringRef name) {
-      outputs.push_back({sumPerSample(builder, loc, value, samples),
-                         outputAttributes(context, name, batchDim)});
-    };
-    add(buildLoss(builder, loc, *loss, LossReduction::None), "sample_loss");
-    Value weights = buildWeights(builder, loc, *loss);
-    // Ignored labels count in a mean of elements, but not in the accuracy.
-    bool isMeanOfElements = choice.inGraph && loss->isMeanOfElements();
-    add(isMeanOfElements
-            ? repeat(builder, loc, typeOf(weights).getElementType(), 1,
-                     typeOf(weights).getShape())
-            : weights,
-        "sample_weight");
-    if (loss->isClassification()) {
-      Value hits = train::IsCorrectOp::create(
-          builder, loc, loss->prediction, loss->target, /*classes=*/nullptr);
-      // An ignored label is never a hit, whatever the model predicts.
-      add(train::MulOp::create(builder, loc, hits, weights), "sample_correct");
-    }
-    if (isMeanOfElements)
-      add(weights, "sample_counted");
+    setOutputs(func, {{value, outputAttributes(context, "loss")}});
+    return eraseDeadOps(func);
   }
-  setOutputs(func, outputs);
+  // The model's loss has no batch dimension of its own; its labels do.
+  BlockArgument labels = findInput(loss->target);
+  if (!batchDim && labels)
+    batchDim = func.getArgAttr(labels.getArgNumber(), kBatchDimAttr);
+  SampleOutputs results(builder, loc, countSamples(func, *loss), batchDim);
+  LossElements elements = buildElements(builder, loc, *loss);
+  // Ignored labels count in a mean of elements, but not in the accuracy.
+  bool isMeanOfElements = choice.inGraph && loss->isMeanOfElements();
+  results.add(elements.losses, "sample_loss");
+  Value weights = weightsOf(builder, loc, elements);
+  RankedTensorType type = typeOf(weights);
+  results.add(isMeanOfElements
+                  ? repeatNumber(builder, loc, type.getElementType(), 1,
+                                 type.getShape())
+                  : weights,
+              "sample_weight");
+  if (loss->isClassification())
+    results.add(buildHits(builder, loc, *loss, weights), "sample_correct");
+  if (isMeanOfElements)
+    results.add(weights, "sample_counted");
+  setOutputs(func, results.outputs);
+  eraseDeadOps(func);
+}
+
+/// The sum of all losses for each sample, such that its mean over samples with
+/// their weights is the total loss. A loss with class weights or ignored labels
+/// is divided by the number of labels, so that samples can be added up.
+static Value buildSampleSums(OpBuilder &builder, Location loc,
+                             const LossSum &sum, ArrayRef<Loss> losses,
+                             SampleOutputs &results) {
+  Value total;
+  for (auto [term, loss] : llvm::zip_equal(sum.terms, losses)) {
+    Value elements = buildElements(builder, loc, loss).losses;
+    Value sums = results.sum(elements);
+    double count = double(typeOf(elements).getNumElements()) /
+                   double(typeOf(sums).getNumElements());
+    total = addShare(builder, loc, total, sums, term.share / count);
+  }
+  return total;
+}
+
+/// Builds `evaluate` for losses of outputs.
+static void buildEvaluate(func::FuncOp func, const LossSum &sum) {
+  const LossChoice &first = sum.terms.front();
+  Location loc = lossLoc(func, first);
+  Attribute batchDim = func.getResultAttr(first.output, kBatchDimAttr);
+  SmallVector<Loss> losses = appendInputs(func, sum);
+  OpBuilder builder(getReturn(func));
+  BlockArgument target = findInput(losses.front().target);
+  if (!batchDim)
+    batchDim = func.getArgAttr(target.getArgNumber(), kBatchDimAttr);
+  int64_t samples = countSamples(func, losses.front());
+  SampleOutputs results(builder, loc, samples, batchDim);
+  // The accuracy of the only loss with labels.
+  auto isClassification = [](const Loss &loss) {
+    return loss.isClassification();
+  };
+  const Loss *classes = llvm::find_if(losses, isClassification);
+  bool hasAccuracy = llvm::count_if(losses, isClassification) == 1;
+  bool countsLabels = true;
+  if (sum.isSingle()) {
+    LossElements elements = buildElements(builder, loc, losses.front());
+    results.add(elements.losses, "sample_loss");
+    Value weights = weightsOf(builder, loc, elements);
+    results.add(weights, "sample_weight");
+    countsLabels = losses[0].weight || losses[0].sampleWeights;
+    if (hasAccuracy && !countsLabels)
+      results.add(buildHits(builder, loc, *classes, weights), "sample_correct");
+  } else {
+    results.add(buildSampleSums(builder, loc, sum, losses, results),
+                "sample_loss");
+    Type element = typeOf(losses.front().prediction).getElementType();
+    Value weights = losses.front().sampleWeights;
+    results.add(weights ? weights
+                        : repeatNumber(builder, loc, element, 1, samples),
+                "sample_weight");
+  }
+  if (hasAccuracy && countsLabels) {
+    Value counted = buildCounted(builder, loc, *classes);
+    results.add(buildHits(builder, loc, *classes, counted), "sample_correct");
+    results.add(counted, "sample_counted");
+  }
+  setOutputs(func, results.outputs);
   eraseDeadOps(func);
 }
 
@@ -357,31 +335,76 @@ struct AddLossPass
           module,
           "the model has no parameters, so it supports prediction only");
     }
-    FailureOr<LossChoice> chosen = chooseLoss(predict, loss, labelAxis);
-    if (failed(chosen))
+    FailureOr<LossSum> chosen = chooseLoss(predict, *this);
+    if (failed(chosen) || failed(buildEntries(predict, *chosen)))
       return signalPassFailure();
-    const LossChoice &choice = *chosen;
-    LDBG() << "loss: " << choice.text << ", " << choice.why;
+    LDBG() << "loss: " << chosen->text << ", " << chosen->why;
+    describeJoinedOutputs(predict);
+    module->setAttr(kLossAttr, StringAttr::get(&getContext(), chosen->text));
+    addNote(module, "loss: " + chosen->text + " (" + chosen->why + ")");
+  }
 
+  LogicalResult buildEntries(func::FuncOp predict, const LossSum &sum) {
+    ModuleOp module = getOperation();
+    const LossChoice &choice = sum.terms.front();
+    bool isInGraph = choice.inGraph;
+    // Describe the loss before its output is removed from `predict`.
+    module->setAttr(kLossPartsAttr,
+                    Builder(&getContext())
+                        .getStrArrayAttr(llvm::to_vector_of<StringRef>(
+                            describeLossParts(predict, sum))));
+    if (!isInGraph && failed(checkInputs(predict, sum)))
+      return failure();
     Program program(module);
-    buildEvaluate(program.copyEntry(predict, EntryRole::Evaluate), choice);
+    func::FuncOp evaluate = program.copyEntry(predict, EntryRole::Evaluate);
     func::FuncOp train = program.copyEntry(predict, EntryRole::Train);
-    std::optional<Loss> loss = buildTrain(train, choice);
-    if (hasPerplexity(predict, choice, loss))
+    std::optional<Loss> loss;
+    if (isInGraph) {
+      buildEvaluate(evaluate, choice);
+      loss = buildTrain(train, choice);
+    } else {
+      buildEvaluate(evaluate, sum);
+      loss = buildTrain(train, sum, labelSmoothing);
+    }
+    if (sum.isSingle() && hasPerplexity(predict, choice, loss))
       module->setAttr(kMetricsAttr,
                       StringAttr::get(&getContext(), "perplexity"));
-    if (labelSmoothing > 0 && failed(smoothLabels(train, labelSmoothing)))
-      return signalPassFailure();
-    std::vector<std::string> parts = describeLossParts(predict, train, choice);
-    if (choice.inGraph)
+    if (labelSmoothing > 0 && isInGraph &&
+        failed(smoothLabels(train, labelSmoothing)))
+      return failure();
+    if (isInGraph)
       stripPredict(predict, choice);
-    describeJoinedOutputs(predict);
+    return success();
+  }
 
-    Builder builder(&getContext());
-    module->setAttr(kLossAttr, builder.getStringAttr(choice.text));
-    module->setAttr(kLossPartsAttr, builder.getStrArrayAttr(
-                                        llvm::to_vector_of<StringRef>(parts)));
-    addNote(module, "loss: " + choice.text + " (" + choice.why + ")");
+  /// Checks that all losses have the same samples, and that labels can be
+  /// smoothed if the option asks for it.
+  LogicalResult checkInputs(func::FuncOp predict, const LossSum &sum) {
+    std::optional<int64_t> samples;
+    for (const LossChoice &term : sum.terms) {
+      int64_t count = countSamples(predict, term);
+      if (samples && count != *samples)
+        return emitUsageError(predict.getLoc())
+               << "outputs '" << resultName(predict, sum.terms[0].output)
+               << "' and '" << resultName(predict, term.output) << "' have "
+               << *samples << " and " << count
+               << " samples, so their losses cannot be added";
+      samples = count;
+    }
+    if (labelSmoothing == 0)
+      return success();
+    if (!classWeights.empty())
+      return emitUsageError(predict.getLoc())
+             << "option 'label-smoothing' cannot be combined with the class "
+                "weights of the loss";
+    bool canSmooth = llvm::any_of(sum.terms, [](const LossChoice &term) {
+      return term.kind == LossKind::CrossEntropy;
+    });
+    if (canSmooth)
+      return success();
+    return emitUsageError(predict.getLoc())
+           << "option 'label-smoothing' requires a loss that compares classes "
+              "with labels";
   }
 
   /// If the model brings its own step, `train` and `evaluate` already return
@@ -394,6 +417,10 @@ struct AddLossPass
              << (loss.empty() ? "option 'label-axis'" : "option 'loss'")
              << " does not apply: the model brings its own training step, "
              << "which minimizes '" << name.getValue() << "'";
+    if (std::string option = findLossOption(*this); !option.empty())
+      return emitUsageError(module.getLoc())
+             << "option '" << option
+             << "' does not apply: the model brings its own training step";
     if (labelSmoothing > 0)
       return emitUsageError(module.getLoc())
              << "option 'label-smoothing' does not apply: the model brings its "
@@ -406,7 +433,8 @@ struct AddLossPass
     for (func::FuncOp func : {train, evaluate})
       if (auto own = findLoss(getReturn(func).getOperand(0)))
         splitLabelsBySample(func, own->prediction, own->target);
-    std::optional<Loss> loss = prepareLoss(train, choice);
+    std::optional<Loss> loss =
+        findLoss(getReturn(train).getOperand(choice.output));
     if (loss)
       choice.text += (" (" + lossName(loss->kind) + ")").str();
     choice.text += ", computed by the model's own training step";

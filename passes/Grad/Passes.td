@@ -23,6 +23,9 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
     module as `mpc.loss` and added to `mpc.notes`; `mpc.metrics` is `perplexity`
     if the loss is a mean over the tokens of texts.
 
+    `loss` may also be a sum of losses of several outputs; each adds an input.
+    `sample-weights` adds an input with the weights of samples.
+
     Outputs of `predict` whose dimension 0 combines samples and positions get
     `mpc.batch_dim`: each sample has several rows in them.
 

@@ -52,7 +52,6 @@ static std::string findSynonym(const std::string &word,
       {"l2", "mse"},
       {"bce", "bce-with-logits"},
       {"ce", "softmax-cross-entropy"},
-      {"cross-entropy", "softmax-cross-entropy"},
       {"crossentropy", "softmax-cross-entropy"},
       {"gpu", "cuda"},
       {"float32", "fp32"},
@@ -194,6 +193,15 @@ OptionCheck check::whole(uint64_t low, uint64_t high) {
   }};
 }
 
+OptionCheck check::integer() {
+  return {[](const std::string &text) -> std::string {
+    int64_t value;
+    return readValue(text, value)
+               ? ""
+               : "must be a whole number, but is '" + text + "'";
+  }};
+}
+
 /// Parses all of `text` as a number that is still finite as an f32, which
 /// programs compute with, and that becomes 0 only if it is 0.
 static bool parseFinite(const std::string &text, double &value) {
@@ -243,6 +251,15 @@ OptionCheck check::halfOpenUnit() {
   }};
 }
 
+OptionCheck check::closedUnit() {
+  return {[](const std::string &text) -> std::string {
+    double value;
+    if (parseFinite(text, value) && value >= 0 && value <= 1)
+      return "";
+    return "must be in [0, 1], but is '" + text + "'";
+  }};
+}
+
 OptionCheck check::openUnit() {
   return {[](const std::string &text) -> std::string {
     double value;
@@ -267,19 +284,6 @@ OptionCheck check::stepsOrShare() {
     return "must be a step count, or a fraction of all steps below 1, but is "
            "'" +
            text + "'";
-  }};
-}
-
-OptionCheck check::lossKind() {
-  static const std::vector<std::string> losses = {
-      "softmax-cross-entropy", "mse",       "l1",
-      "bce-with-logits",       "KIND:NAME", "output:NAME"};
-  return {[](const std::string &value) -> std::string {
-    size_t colon = value.find(':');
-    if (colon == std::string::npos || colon + 1 == value.size())
-      return choice(losses)(value);
-    std::string kind = value.substr(0, colon);
-    return kind == "output" ? "" : choice(losses)(kind);
   }};
 }
 

@@ -36,12 +36,18 @@ OptionCheck precision();
 /// Whole numbers from `low` to `high`.
 OptionCheck whole(uint64_t low, uint64_t high = INT64_MAX);
 
+/// Whole numbers of any sign.
+OptionCheck integer();
+
 /// Finite numbers of at least `low`, or above it, that an f32 holds.
 OptionCheck atLeast(double low);
 OptionCheck above(double low);
 
 /// Numbers in [0, 1).
 OptionCheck halfOpenUnit();
+
+/// Numbers in [0, 1].
+OptionCheck closedUnit();
 
 /// Numbers in (0, 1).
 OptionCheck openUnit();
@@ -51,9 +57,6 @@ OptionCheck notEmpty();
 
 /// A number of steps, or a share of all steps.
 OptionCheck stepsOrShare();
-
-/// A loss, alone or as LOSS:NAME for the output NAME; or output:NAME.
-OptionCheck lossKind();
 
 /// An axis other than the first, which counts samples.
 OptionCheck classAxis();

@@ -1,5 +1,6 @@
 //===- OptionRows.cpp - The table of options ------------------------------===//
 
+#include "passes/Options/Loss/LossText.h"
 #include "passes/Options/OptimizerRows.h"
 #include "passes/Options/OptionText.h"
 #include "passes/Options/PackageText.h"

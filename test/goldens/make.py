@@ -49,6 +49,7 @@ NAMES = "CRC-32 of the case's name"
 GROUPS = {
     "digits": of_training("digits", "numpy onnx torch", "3 of NumPy; dropout 0"),
     "updates": of_training("updates", "numpy torch pytorch_optimizer", "3 and 4 of NumPy"),
+    "losses": of_training("losses", "numpy torch", "the bytes of the model's name, of NumPy"),
     "transformers": of_training("transformers", EXPORTS, "1 of NumPy and of PyTorch"),
     "detach": of_training("detach", EXPORTS, "1 of NumPy and of PyTorch"),
     "precision": of_training("precision", EXPORTS, "1 of PyTorch"),

@@ -3,22 +3,11 @@
 #include "passes/Grad/Loss/ChooseLoss.h"
 
 #include "compiler/Support/Diagnostics.h"
+#include "passes/Options/Loss/LossText.h"
+#include "passes/Options/OptionText.h"
 
 using namespace mlir;
 using namespace mpc;
-
-bool mpc::takesLabels(LossKind kind) {
-  return kind == LossKind::CrossEntropy ||
-         kind == LossKind::NegativeLogLikelihood;
-}
-
-std::optional<Loss> mpc::findLoss(Value value) {
-  auto op = skipIdentities(value).getDefiningOp<train::LossOpInterface>();
-  if (!op)
-    return std::nullopt;
-  return Loss{op.getLossKind(),     op.getPrediction(),   op.getTarget(),
-              op.getClassWeights(), op.getIgnoredLabel(), op.getReduction()};
-}
 
 /// Returns true if `value` depends on a loss op.
 static bool dependsOnLoss(Value value) {
@@ -38,32 +27,6 @@ static bool dependsOnLoss(Value value) {
 //===----------------------------------------------------------------------===//
 // Names
 //===----------------------------------------------------------------------===//
-
-StringRef mpc::lossName(LossKind kind) {
-  switch (kind) {
-  case LossKind::CrossEntropy:
-    return "softmax-cross-entropy";
-  case LossKind::NegativeLogLikelihood:
-    return "negative-log-likelihood";
-  case LossKind::MeanSquaredError:
-    return "mse";
-  case LossKind::MeanAbsoluteError:
-    return "l1";
-  case LossKind::BinaryCrossEntropyWithLogits:
-    return "bce-with-logits";
-  }
-  llvm_unreachable("all losses named");
-}
-
-/// The loss with this name, among those that can be applied to an output.
-static std::optional<LossKind> parseLossName(StringRef name) {
-  for (LossKind kind :
-       {LossKind::CrossEntropy, LossKind::MeanSquaredError,
-        LossKind::MeanAbsoluteError, LossKind::BinaryCrossEntropyWithLogits})
-    if (lossName(kind) == name)
-      return kind;
-  return std::nullopt;
-}
 
 /// "'a', 'b', 'c'" for the outputs of `func` that `indices` name.
 static std::string listOutputs(func::FuncOp func, ArrayRef<unsigned> indices) {
@@ -86,8 +49,23 @@ static std::string freshInputName(func::FuncOp func, StringRef wanted) {
   return name;
 }
 
-std::string mpc::targetName(func::FuncOp func, bool isClassification) {
-  return freshInputName(func, isClassification ? "labels" : "targets");
+/// Chooses the names of the inputs that the losses compare with: "labels" and
+/// "targets", with the name of the output if there are several of them. Losses
+/// of one output share its labels, and its targets.
+static void nameTargets(func::FuncOp predict,
+                        MutableArrayRef<LossChoice> terms) {
+  for (LossChoice &term : terms) {
+    if (term.inGraph)
+      continue;
+    std::string wanted = term.takesLabels() ? "labels" : "targets";
+    bool isOnly = llvm::all_of(terms, [&](const LossChoice &other) {
+      return other.takesLabels() != term.takesLabels() ||
+             other.output == term.output;
+    });
+    if (!isOnly)
+      wanted += "_" + resultName(predict, term.output).str();
+    term.target = freshInputName(predict, wanted);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,7 +97,7 @@ static FailureOr<unsigned> onlyOutput(func::FuncOp predict) {
 
 Value mpc::findPrediction(Value output, const LossChoice &choice) {
   Operation *op = output.getDefiningOp();
-  if (choice.kind == LossKind::CrossEntropy) {
+  if (choice.hasClassAxis()) {
     uint64_t axis = choice.classes.axis;
     if (auto softmax = dyn_cast_or_null<train::SoftmaxOp>(op))
       if (softmax.getAxis() == axis)
@@ -128,11 +106,176 @@ Value mpc::findPrediction(Value output, const LossChoice &choice) {
       if (softmax.getAxis() == axis)
         return softmax.getInput();
   }
-  if (choice.kind == LossKind::BinaryCrossEntropyWithLogits)
+  if (choice.kind == LossKind::BinaryCrossEntropyWithLogits ||
+      choice.kind == LossKind::SigmoidFocal)
     if (auto sigmoid = dyn_cast_or_null<train::SigmoidOp>(op))
       return sigmoid.getInput();
   return output;
 }
+
+//===----------------------------------------------------------------------===//
+// Options of losses
+//===----------------------------------------------------------------------===//
+
+static bool takesOption(const LossChoice &choice, StringRef option) {
+  if (choice.inGraph)
+    return false;
+  const LossRow &row = lossRows()[static_cast<size_t>(choice.kind)];
+  return llvm::is_contained(row.takes, option);
+}
+
+/// Calls `visit` with the name of each option that changes a loss and is not
+/// the default.
+static void visitGivenOptions(const LossOptions &options,
+                              llvm::function_ref<void(StringRef)> visit) {
+  const LossOptions defaults;
+  std::vector<Texts> byDefault;
+  visitOptions(defaults, [&](OptionId id, const auto &field) {
+    byDefault.push_back(writeValue(optionRow(id), field));
+  });
+  size_t index = 0;
+  visitOptions(options, [&](OptionId id, const auto &field) {
+    // These choose a loss, or have errors of their own.
+    bool isOther = id == OptionId::loss || id == OptionId::labelAxis ||
+                   id == OptionId::labelSmoothing;
+    const OptionRow &row = optionRow(id);
+    if (writeValue(row, field) != byDefault[index++] && !isOther)
+      visit(row.name);
+  });
+}
+
+std::string mpc::findLossOption(const LossOptions &options) {
+  std::string found;
+  visitGivenOptions(options, [&](StringRef name) {
+    if (found.empty())
+      found = name.str();
+  });
+  return found;
+}
+
+/// Reports an option that no loss of the sum takes.
+static LogicalResult checkOptionsApply(func::FuncOp predict,
+                                       const LossOptions &options,
+                                       ArrayRef<LossChoice> terms) {
+  std::string unused;
+  visitGivenOptions(options, [&](StringRef name) {
+    bool isTaken = llvm::any_of(terms, [&](const LossChoice &term) {
+      return takesOption(term, name) ||
+             (name == "sample-weights" && !term.inGraph);
+    });
+    if (!isTaken && unused.empty())
+      unused = name.str();
+  });
+  if (unused.empty())
+    return success();
+  if (terms.front().inGraph)
+    return emitUsageError(predict.getLoc())
+           << "option '" << unused << "' does not apply: the loss is output '"
+           << resultName(predict, terms.front().output) << "' of the model";
+  std::vector<std::string> names;
+  for (const LossRow &row : lossRows())
+    if (llvm::is_contained(row.takes, unused))
+      names.push_back(row.name);
+  return emitUsageError(predict.getLoc())
+         << "option '" << unused << "' has no effect with "
+         << lossName(terms.front().kind)
+         << "; it requires option 'loss'=" << joinWords(names);
+}
+
+/// Checks the number of weights of an option against the output's `wanted`
+/// `things`.
+static LogicalResult checkCount(func::FuncOp predict, const LossChoice &choice,
+                                const char *option, const std::string &text,
+                                int64_t wanted, const char *things) {
+  std::optional<std::vector<double>> numbers = parseNumbers(text);
+  if (!numbers)
+    return emitUsageError(predict.getLoc())
+           << "option '" << option << "'=" << text
+           << " must be computed from data; give one number for each class";
+  if (static_cast<int64_t>(numbers->size()) == wanted)
+    return success();
+  return emitUsageError(predict.getLoc())
+         << "option '" << option << "' has " << numbers->size()
+         << (numbers->size() == 1 ? " number" : " numbers") << ", but output '"
+         << resultName(predict, choice.output) << "' has " << wanted << " "
+         << things << " ("
+         << shapeText(typeOf(getReturn(predict).getOperand(choice.output)))
+         << ")";
+}
+
+static LogicalResult checkWeights(func::FuncOp predict,
+                                  const LossChoice &choice,
+                                  RankedTensorType type) {
+  const LossOptions &options = choice.options;
+  if (takesOption(choice, "class-weights") && !options.classWeights.empty())
+    return checkCount(predict, choice, "class-weights", options.classWeights,
+                      type.getDimSize(choice.classes.axis), "classes");
+  // A single weight is that of all columns.
+  bool isSingle = options.posWeight.find(',') == std::string::npos;
+  if (takesOption(choice, "pos-weight") && !isSingle)
+    return checkCount(predict, choice, "pos-weight", options.posWeight,
+                      type.getRank() == 0 ? 1 : type.getShape().back(),
+                      "columns");
+  return success();
+}
+
+/// Checks that the output has the dimensions that the loss needs.
+static LogicalResult checkShape(func::FuncOp predict, const LossChoice &choice,
+                                RankedTensorType type) {
+  StringRef output = resultName(predict, choice.output);
+  StringRef name = lossName(choice.kind);
+  int64_t axis = choice.classes.axis;
+  if (choice.hasClassAxis() &&
+      (type.getRank() < 2 || type.getDimSize(axis) < 2))
+    return predict.emitError()
+           << name << " needs an output [N, C, ..] of two classes or more, "
+           << "but '" << output << "' is " << shapeText(type)
+           << (axis == 1 ? "" : ", with classes along axis ")
+           << (axis == 1 ? "" : std::to_string(axis));
+  if (choice.kind == LossKind::Cosine && type.getRank() < 2)
+    return predict.emitError()
+           << name << " needs an output [N, .., D] of vectors, but '" << output
+           << "' is " << shapeText(type);
+  if (choice.options.sampleWeights && type.getRank() == 0)
+    return emitUsageError(predict.getLoc())
+           << "option 'sample-weights' needs an output with one value for each "
+           << "sample, but '" << output << "' is " << shapeText(type);
+  return success();
+}
+
+/// "0.1, 2 and 3", or "of 1000 classes" for long lists.
+static std::string describeWeights(const std::string &text) {
+  size_t count = parseNumbers(text).value_or(std::vector<double>()).size();
+  constexpr size_t kMaxListed = 16;
+  if (count > kMaxListed)
+    return "for " + std::to_string(count) + " classes";
+  return llvm::join(llvm::split(text, ','), " ");
+}
+
+/// ", ignoring label 0, class weights 1 2": the options that change the loss.
+static std::string describeOptions(const LossChoice &choice) {
+  const LossOptions &options = choice.options;
+  auto takes = [&](const char *name) { return takesOption(choice, name); };
+  std::string text;
+  if (takes("ignore-index") && options.ignoreIndex)
+    text += ", ignoring label " + std::to_string(*options.ignoreIndex);
+  if (takes("class-weights") && !options.classWeights.empty())
+    text += ", class weights " + describeWeights(options.classWeights);
+  if (takes("pos-weight") && !options.posWeight.empty())
+    text += ", positive weight " + describeWeights(options.posWeight);
+  if (takes("huber-delta"))
+    text += (choice.kind == LossKind::Huber ? ", delta " : ", beta ") +
+            shortest(options.huberDelta);
+  if (takes("focal-gamma"))
+    text += ", gamma " + shortest(options.focalGamma);
+  if (takes("focal-alpha") && options.focalAlpha != kUnset)
+    text += ", alpha " + shortest(options.focalAlpha);
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Descriptions
+//===----------------------------------------------------------------------===//
 
 /// Checks that the loss can be applied to the chosen output, and describes the
 /// choice.
@@ -158,21 +301,16 @@ static LogicalResult describeChoice(func::FuncOp predict, bool isAsked,
     return success();
   }
 
-  bool classes = choice.takesLabels();
-  int64_t axis = choice.classes.axis;
-  if (classes && (type.getRank() < 2 || type.getDimSize(axis) < 2))
-    return predict.emitError("softmax-cross-entropy needs an output [N, C, ..] "
-                             "of two classes or more, but '")
-           << output << "' is " << shapeText(type)
-           << (axis == 1 ? "" : ", with classes along axis ")
-           << (axis == 1 ? "" : std::to_string(axis));
-  StringRef name = lossName(choice.kind);
-  std::string target = targetName(predict, classes);
-  choice.text =
-      (name + " of output '" + output + "' against input '" + target + "'")
-          .str();
-  if (classes && type.getRank() > 2)
-    choice.text += ", classes along axis " + std::to_string(axis);
+  if (failed(checkShape(predict, choice, type)) ||
+      failed(checkWeights(predict, choice, type)))
+    return failure();
+  choice.text = (lossName(choice.kind) + " of output '" + output +
+                 "' against input '" + choice.target + "'")
+                    .str();
+  if (choice.hasClassAxis() && type.getRank() > 2)
+    choice.text +=
+        ", classes along axis " + std::to_string(choice.classes.axis);
+  choice.text += describeOptions(choice);
   bool suitsSigmoid = choice.kind == LossKind::MeanSquaredError && !isAsked;
   if (suitsSigmoid && value.getDefiningOp<train::SigmoidOp>())
     choice.why += "; '" + output.str() +
@@ -191,7 +329,7 @@ static LogicalResult describeChoice(func::FuncOp predict, bool isAsked,
 /// be given.
 static LogicalResult chooseAxis(func::FuncOp predict, int64_t asked,
                                 LossChoice &choice) {
-  if (!choice.takesLabels()) {
+  if (!choice.hasClassAxis()) {
     if (asked == 0)
       return success();
     return emitUsageError(predict.getLoc())
@@ -213,7 +351,7 @@ static void explainAxis(bool isLossAsked, bool isAxisAsked,
                         LossChoice &choice) {
   if (choice.inGraph)
     return;
-  bool hasAxis = choice.takesLabels() && !choice.classes.why.empty();
+  bool hasAxis = choice.hasClassAxis() && !choice.classes.why.empty();
   if (hasAxis)
     choice.why += (isLossAsked ? "; " : ": ") + choice.classes.why +
                   (isAxisAsked ? ", as asked" : "");
@@ -226,23 +364,24 @@ static void explainAxis(bool isLossAsked, bool isAxisAsked,
     choice.why += "; use option 'label-axis' to change it";
 }
 
-/// Follows the option `loss`: output:NAME, KIND or KIND:NAME.
-static LogicalResult chooseByOption(func::FuncOp predict, StringRef option,
+/// Follows one term of the option `loss`: output:NAME, KIND or KIND:NAME.
+static LogicalResult chooseByOption(func::FuncOp predict,
+                                    const LossTermText &term,
                                     LossChoice &choice) {
-  auto [kind, name] = option.split(':');
-  choice.inGraph = kind == "output";
-  std::optional<LossKind> known = parseLossName(kind);
+  choice.inGraph = term.kind == "output";
+  std::optional<LossKind> known = parseLossName(term.kind);
   if (!choice.inGraph && !known)
     return emitUsageError(predict.getLoc())
-           << "unknown loss '" << kind
-           << "'; use softmax-cross-entropy, mse, l1, bce-with-logits or "
-              "output:NAME";
+           << "unknown loss '" << term.kind << "'; use "
+           << joinWords(lossNames()) << ", or output:NAME";
   choice.kind = known.value_or(choice.kind);
-  FailureOr<unsigned> output =
-      name.empty() ? onlyOutput(predict) : findOutput(predict, name);
+  FailureOr<unsigned> output = term.output.empty()
+                                   ? onlyOutput(predict)
+                                   : findOutput(predict, term.output);
   if (failed(output))
     return failure();
   choice.output = *output;
+  choice.share = term.share;
   choice.why = "as asked";
   return success();
 }
@@ -311,16 +450,68 @@ static LogicalResult chooseByGraph(func::FuncOp predict, int64_t labelAxis,
   return success();
 }
 
-FailureOr<LossChoice> mpc::chooseLoss(func::FuncOp predict, StringRef option,
-                                      int64_t labelAxis) {
-  LossChoice choice;
-  bool isAsked = !option.empty();
-  LogicalResult chosen = isAsked ? chooseByOption(predict, option, choice)
-                                 : chooseByGraph(predict, labelAxis, choice);
-  if (failed(chosen) || failed(chooseAxis(predict, labelAxis, choice)))
+/// Chooses the losses without describing them.
+static LogicalResult chooseTerms(func::FuncOp predict,
+                                 const LossOptions &options,
+                                 SmallVectorImpl<LossChoice> &terms) {
+  if (options.loss.empty())
+    return chooseByGraph(predict, options.labelAxis, terms.emplace_back());
+  for (const LossTermText &term : splitLoss(options.loss))
+    if (failed(chooseByOption(predict, term, terms.emplace_back())))
+      return failure();
+  return success();
+}
+
+/// Finds the class axes of all losses. If only some have one, the option is
+/// about these.
+static LogicalResult chooseAxes(func::FuncOp predict, int64_t asked,
+                                MutableArrayRef<LossChoice> terms) {
+  bool hasAxis = llvm::any_of(
+      terms, [](const LossChoice &term) { return term.hasClassAxis(); });
+  for (LossChoice &term : terms) {
+    bool isAsked = term.hasClassAxis() || !hasAxis;
+    if (failed(chooseAxis(predict, isAsked ? asked : 0, term)))
+      return failure();
+  }
+  return success();
+}
+
+/// Combines the descriptions of all losses.
+static void describeSum(LossSum &sum) {
+  if (sum.isSingle()) {
+    sum.text = sum.terms[0].text;
+    sum.why = sum.terms[0].why;
+  } else {
+    sum.why = "as asked";
+    for (const LossChoice &term : sum.terms) {
+      sum.text += sum.text.empty() ? "" : " + ";
+      sum.text += term.text;
+      if (term.share != 1)
+        sum.text += ", times " + shortest(term.share);
+      sum.why += term.why.substr(std::strlen("as asked"));
+    }
+  }
+  if (!sum.sampleWeights.empty())
+    sum.text += ", weighted by input '" + sum.sampleWeights + "'";
+}
+
+FailureOr<LossSum> mpc::chooseLoss(func::FuncOp predict,
+                                   const LossOptions &options) {
+  LossSum sum;
+  if (failed(chooseTerms(predict, options, sum.terms)) ||
+      failed(chooseAxes(predict, options.labelAxis, sum.terms)) ||
+      failed(checkOptionsApply(predict, options, sum.terms)))
     return failure();
-  explainAxis(isAsked, labelAxis != 0, choice);
-  if (failed(describeChoice(predict, isAsked, choice)))
-    return failure();
-  return choice;
+  bool isAsked = !options.loss.empty();
+  nameTargets(predict, sum.terms);
+  for (LossChoice &term : sum.terms) {
+    term.options = options;
+    explainAxis(isAsked, options.labelAxis != 0, term);
+    if (failed(describeChoice(predict, isAsked, term)))
+      return failure();
+  }
+  if (options.sampleWeights)
+    sum.sampleWeights = freshInputName(predict, "sample_weights");
+  describeSum(sum);
+  return sum;
 }

@@ -124,16 +124,15 @@ static void describeGraphLoss(func::FuncOp predict, const LossChoice &choice,
 }
 
 std::vector<std::string> mpc::describeLossParts(func::FuncOp predict,
-                                                func::FuncOp train,
-                                                const LossChoice &choice) {
+                                                const LossSum &sum) {
+  const LossChoice &choice = sum.terms.front();
   std::string output = resultName(predict, choice.output).str();
   std::vector<std::string> parts = {"output", output, "", ""};
-  if (!choice.inGraph) {
-    std::string axis = std::to_string(choice.classes.axis);
-    StringRef target = argumentName(train, train.getNumArguments() - 1);
-    parts = {lossName(choice.kind).str(), output, target.str(),
-             choice.takesLabels() ? axis : ""};
-  }
+  if (!sum.isSingle())
+    parts = {"sum", "", "", ""};
+  else if (!choice.inGraph)
+    parts = {lossName(choice.kind).str(), output, choice.target,
+             choice.takesLabels() ? std::to_string(choice.classes.axis) : ""};
   for (auto [i, value] : llvm::enumerate(getReturn(predict).getOperands())) {
     StringRef activation = activationOf(value);
     if (!activation.empty())

@@ -11,8 +11,8 @@ namespace mpc {
 
 /// What exports and metrics need to know about the loss: its kind, the output
 /// that it is computed from (or that it is), the input that it is compared with
-/// and the dimension of classes. Lines that follow these four describe
-/// `predict`, which must still be as imported:
+/// and the dimension of classes; "sum" for a sum of losses. Lines that follow
+/// these four describe `predict`, which must still be as imported:
 ///
 ///   scores ACTIVATION OUTPUT   the output is computed by sigmoid, softmax or
 ///                              log-softmax
@@ -21,8 +21,7 @@ namespace mpc {
 ///   target INPUT               first lines state for other losses
 ///   axis DIMENSION
 std::vector<std::string> describeLossParts(mlir::func::FuncOp predict,
-                                           mlir::func::FuncOp train,
-                                           const LossChoice &choice);
+                                           const LossSum &sum);
 
 } // namespace mpc
 

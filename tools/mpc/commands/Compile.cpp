@@ -7,6 +7,7 @@
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/base/Text.h"
+#include "tools/mpc/commands/ClassWeights.h"
 #include "tools/mpc/data/Dataset.h"
 #include "tools/mpc/data/LossFromData.h"
 #include "tools/mpc/data/sources/OpenData.h"
@@ -123,7 +124,10 @@ static std::optional<DataLoss> takeData(const DataOptions &options,
   };
   // Whether the model contains a loss, and which outputs it has, must be known
   // first.
-  mpc::Examination found = mpc::examineModel(compile);
+  mpc::CompileOptions examined = compile;
+  if (examined.classWeights == "balanced") // They depend on the loss.
+    examined.classWeights.clear();
+  mpc::Examination found = mpc::examineModel(examined);
   // Without outputs the data cannot be matched; the compilation will report
   // what is wrong with the model.
   if (found.outputs.empty() || found.predictsOnly)
@@ -246,6 +250,7 @@ static int runCompile(const CompileCommand &options) {
   std::optional<DataLoss> loss;
   if (!options.data.path.empty())
     loss = takeData(options.data, compile);
+  balanceClasses(options.data, compile);
   mpc::CompileResult result = mpc::compile(compile);
   double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)

@@ -19,6 +19,7 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -249,6 +250,12 @@ static void checkTraining(const Program &program) {
   if (program.option("loss-parts").empty())
     refuse(
         "the package does not record how it trains; compile the model again");
+  std::string loss = program.option("loss-parts");
+  loss = loss.substr(0, loss.find('\n'));
+  const std::vector<std::string> known = {"output", "softmax-cross-entropy",
+                                          "mse", "l1", "bce-with-logits"};
+  if (std::find(known.begin(), known.end(), loss) == known.end())
+    refuse("ONNX cannot express the loss " + program.option("loss"));
   for (const mpc::OptionRow &row : mpc::optionRows())
     if (row.exported == mpc::Export::Refused && !isDefault(program, row))
       refuse("ONNX cannot express " + optionName(row.id));
