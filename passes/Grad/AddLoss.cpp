@@ -241,8 +241,9 @@ static void buildEvaluate(func::FuncOp func, const LossSum &sum) {
   Attribute batchDim = func.getResultAttr(first.output, kBatchDimAttr);
   SmallVector<Loss> losses = appendInputs(func, sum);
   OpBuilder builder(getReturn(func));
-  BlockArgument target = findInput(losses.front().target);
-  if (!batchDim)
+  Value compared = losses.front().target;
+  BlockArgument target = compared ? findInput(compared) : nullptr;
+  if (!batchDim && target)
     batchDim = func.getArgAttr(target.getArgNumber(), kBatchDimAttr);
   int64_t samples = countSamples(func, losses.front());
   SampleOutputs results(builder, loc, samples, batchDim);

@@ -55,11 +55,12 @@ static std::string freshInputName(func::FuncOp func, StringRef wanted) {
 static void nameTargets(func::FuncOp predict,
                         MutableArrayRef<LossChoice> terms) {
   for (LossChoice &term : terms) {
-    if (term.inGraph)
+    if (term.inGraph || !takesInput(term.kind))
       continue;
     std::string wanted = term.takesLabels() ? "labels" : "targets";
     bool isOnly = llvm::all_of(terms, [&](const LossChoice &other) {
-      return other.takesLabels() != term.takesLabels() ||
+      return !takesInput(other.kind) ||
+             other.takesLabels() != term.takesLabels() ||
              other.output == term.output;
     });
     if (!isOnly)
@@ -232,7 +233,16 @@ static LogicalResult checkShape(func::FuncOp predict, const LossChoice &choice,
            << "but '" << output << "' is " << shapeText(type)
            << (axis == 1 ? "" : ", with classes along axis ")
            << (axis == 1 ? "" : std::to_string(axis));
-  if (choice.kind == LossKind::Cosine && type.getRank() < 2)
+  for (unsigned other : choice.others)
+    if (getReturn(predict).getOperand(other).getType() != type)
+      return predict.emitError()
+             << name << " needs outputs of one shape and type, but '" << output
+             << "' is " << shapeText(type) << " and '"
+             << resultName(predict, other) << "' is "
+             << shapeText(typeOf(getReturn(predict).getOperand(other)));
+  bool hasVectors =
+      choice.kind == LossKind::Cosine || choice.kind == LossKind::Triplet;
+  if (hasVectors && type.getRank() < 2)
     return predict.emitError()
            << name << " needs an output [N, .., D] of vectors, but '" << output
            << "' is " << shapeText(type);
@@ -241,6 +251,24 @@ static LogicalResult checkShape(func::FuncOp predict, const LossChoice &choice,
            << "option 'sample-weights' needs an output with one value for each "
            << "sample, but '" << output << "' is " << shapeText(type);
   return success();
+}
+
+/// "mse of output 'y' against input 'targets'".
+static std::string describeOperands(func::FuncOp predict,
+                                    const LossChoice &choice) {
+  auto output = [&](unsigned index) {
+    return ("'" + resultName(predict, index) + "'").str();
+  };
+  std::string text =
+      (lossName(choice.kind) + " of output " + output(choice.output)).str();
+  if (!choice.target.empty())
+    text += " against input '" + choice.target + "'";
+  if (choice.kind == LossKind::GaussianNegativeLogLikelihood)
+    text += ", with the variance in output " + output(choice.others[0]);
+  if (choice.kind == LossKind::Triplet)
+    text += " against outputs " + output(choice.others[0]) + " and " +
+            output(choice.others[1]);
+  return text;
 }
 
 /// "0.1, 2 and 3", or "of 1000 classes" for long lists.
@@ -266,6 +294,8 @@ static std::string describeOptions(const LossChoice &choice) {
   if (takes("huber-delta"))
     text += (choice.kind == LossKind::Huber ? ", delta " : ", beta ") +
             shortest(options.huberDelta);
+  if (takes("triplet-margin"))
+    text += ", margin " + shortest(options.tripletMargin);
   if (takes("focal-gamma"))
     text += ", gamma " + shortest(options.focalGamma);
   if (takes("focal-alpha") && options.focalAlpha != kUnset)
@@ -304,9 +334,7 @@ static LogicalResult describeChoice(func::FuncOp predict, bool isAsked,
   if (failed(checkShape(predict, choice, type)) ||
       failed(checkWeights(predict, choice, type)))
     return failure();
-  choice.text = (lossName(choice.kind) + " of output '" + output +
-                 "' against input '" + choice.target + "'")
-                    .str();
+  choice.text = describeOperands(predict, choice);
   if (choice.hasClassAxis() && type.getRank() > 2)
     choice.text +=
         ", classes along axis " + std::to_string(choice.classes.axis);
@@ -364,6 +392,35 @@ static void explainAxis(bool isLossAsked, bool isAxisAsked,
     choice.why += "; use option 'label-axis' to change it";
 }
 
+/// Chooses the outputs of a loss that takes several: those that are named, or
+/// all outputs of the model in their order.
+static LogicalResult chooseOutputs(func::FuncOp predict,
+                                   const LossTermText &term,
+                                   LossChoice &choice) {
+  SmallVector<unsigned> outputs;
+  SmallVector<StringRef> names;
+  if (term.output.empty())
+    llvm::append_range(outputs,
+                       llvm::seq<unsigned>(0, predict.getNumResults()));
+  else
+    StringRef(term.output).split(names, ',');
+  for (StringRef name : names) {
+    FailureOr<unsigned> output = findOutput(predict, name.trim());
+    if (failed(output))
+      return failure();
+    outputs.push_back(*output);
+  }
+  size_t wanted = lossRows()[static_cast<size_t>(choice.kind)].outputs;
+  if (outputs.size() != wanted)
+    return emitUsageError(predict.getLoc())
+           << term.kind << " takes " << wanted << " outputs, but there are "
+           << outputs.size() << "; use option 'loss'=" << term.kind
+           << (wanted == 2 ? ":MEAN,VARIANCE" : ":ANCHOR,POSITIVE,NEGATIVE");
+  choice.output = outputs.front();
+  choice.others.assign(outputs.begin() + 1, outputs.end());
+  return success();
+}
+
 /// Follows one term of the option `loss`: output:NAME, KIND or KIND:NAME.
 static LogicalResult chooseByOption(func::FuncOp predict,
                                     const LossTermText &term,
@@ -375,12 +432,17 @@ static LogicalResult chooseByOption(func::FuncOp predict,
            << "unknown loss '" << term.kind << "'; use "
            << joinWords(lossNames()) << ", or output:NAME";
   choice.kind = known.value_or(choice.kind);
-  FailureOr<unsigned> output = term.output.empty()
-                                   ? onlyOutput(predict)
-                                   : findOutput(predict, term.output);
-  if (failed(output))
-    return failure();
-  choice.output = *output;
+  if (known && lossRows()[static_cast<size_t>(*known)].outputs > 1) {
+    if (failed(chooseOutputs(predict, term, choice)))
+      return failure();
+  } else {
+    FailureOr<unsigned> output = term.output.empty()
+                                     ? onlyOutput(predict)
+                                     : findOutput(predict, term.output);
+    if (failed(output))
+      return failure();
+    choice.output = *output;
+  }
   choice.share = term.share;
   choice.why = "as asked";
   return success();

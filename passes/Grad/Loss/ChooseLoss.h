@@ -14,10 +14,11 @@ namespace mpc {
 /// One loss that is minimized, and its description.
 struct LossChoice {
   unsigned output = 0;
+  llvm::SmallVector<unsigned, 2> others; ///< For losses of several outputs.
   bool inGraph = false; ///< The output is the loss, not the prediction.
   LossKind kind = LossKind::MeanSquaredError;
   ClassAxis classes;   ///< For a loss with a class axis.
-  std::string target;  ///< The input that the loss compares the output with.
+  std::string target;  ///< The input it compares the output with; may be "".
   double share = 1;    ///< The factor of this loss in the sum of all.
   LossOptions options; ///< Weights of classes and the like.
   std::string text;    ///< For `mpc.loss`.

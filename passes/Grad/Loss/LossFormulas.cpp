@@ -22,6 +22,12 @@ static constexpr double kSmallestBase = 1e-30;
 // Lower bound of norms: `eps` of torch.nn.CosineSimilarity.
 static constexpr double kSmallestNorm = 1e-8;
 
+// `eps` of torch.nn.GaussianNLLLoss.
+static constexpr double kSmallestVariance = 1e-6;
+
+// `eps` of torch.nn.TripletMarginLoss.
+static constexpr double kDistanceEpsilon = 1e-6;
+
 //===----------------------------------------------------------------------===//
 // Shapes
 //===----------------------------------------------------------------------===//
@@ -125,6 +131,10 @@ public:
       return cosine();
     case LossKind::PoissonNegativeLogLikelihood:
       return poisson();
+    case LossKind::GaussianNegativeLogLikelihood:
+      return gaussian();
+    case LossKind::Triplet:
+      return triplet();
     }
     llvm_unreachable("all losses handled");
   }
@@ -299,6 +309,37 @@ private:
   Value poisson() {
     Value rate = train::ExpOp::create(builder, loc, loss.prediction);
     return sub(rate, mul(target, loss.prediction));
+  }
+
+  /// torch.nn.GaussianNLLLoss: (log v + (x - t)^2 / v) / 2, with the variance v
+  /// at least 1e-6.
+  Value gaussian() {
+    Value variance = train::MaximumOp::create(builder, loc, loss.others[0],
+                                              number(kSmallestVariance));
+    Value error =
+        elementLoss(ElementLoss::MeanSquaredError, loss.prediction, target);
+    Value scatter = train::LogOp::create(builder, loc, variance);
+    return scaled(add(scatter, div(error, variance)), 0.5);
+  }
+
+  /// torch.nn.TripletMarginLoss: max(|x - p| - |x - n| + margin, 0), with 1e-6
+  /// added to the differences.
+  Value triplet() {
+    auto distance = [&](Value other) -> Value {
+      Value difference =
+          add(sub(loss.prediction, other), number(kDistanceEpsilon));
+      Value zeros =
+          repeatNumber(builder, loc, element, 0, typeOf(other).getShape());
+      Value squares =
+          elementLoss(ElementLoss::MeanSquaredError, difference, zeros);
+      return train::SqrtOp::create(builder, loc, sumLast(squares));
+    };
+    Value excess = add(sub(distance(loss.others[0]), distance(loss.others[1])),
+                       number(loss.margin));
+    // Unlike a maximum with 0, the derivative at 0 is 1, as in PyTorch.
+    return train::ClipOp::create(
+        builder, loc, excess, builder.getF64FloatAttr(0),
+        builder.getF64FloatAttr(std::numeric_limits<float>::max()));
   }
 
   OpBuilder &builder;

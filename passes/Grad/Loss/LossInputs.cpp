@@ -64,6 +64,7 @@ static void applyOptions(OpBuilder &builder, Location loc,
   Type element = typeOf(prediction).getElementType();
   loss.classAxis = choice.classes.axis;
   loss.delta = options.huberDelta;
+  loss.margin = options.tripletMargin;
   loss.gamma = options.focalGamma;
   if (options.focalAlpha != kUnset)
     loss.alpha = options.focalAlpha;
@@ -99,6 +100,8 @@ static Loss appendTarget(func::FuncOp func, const LossChoice &choice) {
   Loss loss{choice.kind};
   Value prediction = findPrediction(output, choice);
   loss.prediction = prediction;
+  for (unsigned other : choice.others)
+    loss.others.push_back(getReturn(func).getOperand(other));
 
   // `given` is the type of the input; the loss may take it in another shape.
   RankedTensorType type = typeOf(prediction), given = type;
@@ -111,6 +114,8 @@ static Loss appendTarget(func::FuncOp func, const LossChoice &choice) {
   }
   builder.setInsertionPoint(getReturn(func));
   applyOptions(builder, lossLoc(func, choice), choice, prediction, loss);
+  if (!takesInput(choice.kind))
+    return loss;
   Attribute batchDim = func.getResultAttr(choice.output, kBatchDimAttr);
   SmallVector<int64_t> shape = mergedDims(func, prediction);
   if (!batchDim && !shape.empty()) {
@@ -137,7 +142,7 @@ static Loss appendTarget(func::FuncOp func, const LossChoice &choice) {
 
 int64_t mpc::countSamples(func::FuncOp func, const Loss &loss) {
   ArrayRef<int64_t> shape = typeOf(loss.prediction).getShape();
-  BlockArgument target = findInput(loss.target);
+  BlockArgument target = loss.target ? findInput(loss.target) : nullptr;
   if (target && func.getArgAttr(target.getArgNumber(), kBatchDimAttr))
     return typeOf(target).getDimSize(0);
   return shape.empty() ? 1 : shape.front();

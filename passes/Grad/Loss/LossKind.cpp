@@ -26,7 +26,12 @@ std::optional<LossKind> mpc::parseLossName(StringRef name) {
 
 bool mpc::takesLabels(LossKind kind) {
   const LossRow *row = rowOf(kind);
-  return !row || row->takesLabels;
+  return !row || row->target == LossTarget::Labels;
+}
+
+bool mpc::takesInput(LossKind kind) {
+  const LossRow *row = rowOf(kind);
+  return !row || row->target != LossTarget::Nothing;
 }
 
 bool mpc::hasClassAxis(LossKind kind) {

@@ -26,6 +26,10 @@ std::optional<LossKind> parseLossName(llvm::StringRef name);
 /// Whether a loss of this kind compares class scores with labels.
 bool takesLabels(LossKind kind);
 
+/// Whether a loss of this kind compares outputs with an input, not only with
+/// each other.
+bool takesInput(LossKind kind);
+
 /// Whether a loss of this kind reads the output as scores of classes.
 bool hasClassAxis(LossKind kind);
 
@@ -33,17 +37,19 @@ bool hasClassAxis(LossKind kind);
 struct Loss {
   LossKind kind;
   mlir::Value prediction = nullptr;
-  mlir::Value target = nullptr;
-  mlir::Value weight = nullptr;             ///< Class weights; may be null.
+  mlir::Value target = nullptr; ///< Null if it compares outputs only.
+  mlir::Value weight = nullptr; ///< Class weights; may be null.
   mlir::IntegerAttr ignoredLabel = nullptr; ///< May be null.
   train::LossReduction reduction = train::LossReduction::Mean;
-  mlir::Value sampleWeights = nullptr; ///< [samples]; may be null.
-  mlir::Value posWeight = nullptr;     ///< [columns]; may be null.
-  int64_t classAxis = 1;               ///< The class axis of `prediction`.
-  double smoothing = 0;                ///< Share of labels that is spread.
-  double delta = 1;                    ///< For huber and smooth-l1.
-  double gamma = 2;                    ///< For the focal losses.
-  std::optional<double> alpha = {};    ///< For the sigmoid focal loss.
+  mlir::Value sampleWeights = nullptr;           ///< [samples]; may be null.
+  mlir::Value posWeight = nullptr;               ///< [columns]; may be null.
+  llvm::SmallVector<mlir::Value, 2> others = {}; ///< The other outputs.
+  int64_t classAxis = 1;            ///< The class axis of `prediction`.
+  double smoothing = 0;             ///< Share of labels that is spread.
+  double margin = 1;                ///< For triplet.
+  double delta = 1;                 ///< For huber and smooth-l1.
+  double gamma = 2;                 ///< For the focal losses.
+  std::optional<double> alpha = {}; ///< For the sigmoid focal loss.
 
   bool isClassification() const { return mpc::takesLabels(kind); }
 

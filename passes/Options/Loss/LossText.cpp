@@ -22,10 +22,12 @@ static std::vector<std::string> splitWords(const char *text) {
 }
 
 const std::vector<LossRow> &mpc::lossRows() {
-  constexpr bool Labels = true, Targets = false;
+  constexpr LossTarget Labels = LossTarget::Labels,
+                       Targets = LossTarget::Targets,
+                       Nothing = LossTarget::Nothing;
   static const std::vector<LossRow> rows = {
-#define MPC_LOSS(KIND, NAME, TARGET, OPTIONS)                                  \
-  {NAME, TARGET, splitWords(OPTIONS)},
+#define MPC_LOSS(KIND, NAME, TARGET, OUTPUTS, OPTIONS)                         \
+  {NAME, TARGET, OUTPUTS, splitWords(OPTIONS)},
 #include "passes/Options/Loss/Losses.def"
   };
   return rows;

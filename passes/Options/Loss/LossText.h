@@ -10,10 +10,14 @@
 
 namespace mpc {
 
-/// A loss that can be computed from an output of the model.
+/// What a loss compares an output with.
+enum class LossTarget { Labels, Targets, Nothing };
+
+/// A loss that can be computed from outputs of the model.
 struct LossRow {
   const char *name;
-  bool takesLabels;
+  LossTarget target;
+  size_t outputs;
   /// Names of the options that only some losses take.
   std::vector<std::string> takes;
 };
@@ -25,7 +29,7 @@ const std::vector<LossRow> &lossRows();
 std::vector<std::string> lossNames();
 
 /// One term of the option `loss`: KIND, KIND:NAME or output:NAME, times a
-/// number.
+/// number. Losses of several outputs have their names separated by commas.
 struct LossTermText {
   std::string kind;   ///< A name of Losses.def, "output", or a misspelled word.
   std::string output; ///< Empty if the text names no output.

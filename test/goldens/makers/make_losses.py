@@ -20,7 +20,8 @@ HERE = pathlib.Path(__file__).resolve().parents[1] / "losses"
 HEAD = '<ir_version: 9, opset_import: ["" : 20]>\n'
 ZEROS = {9: "{" + ", ".join(["0.0"] * 9) + "}", 3: "{0.0, 0.0, 0.0}"}
 MODELS = {
-    # [N, C], the same for one sample, [N, C, d], and two outputs [N, C].
+    # [N, C], the same for one sample, [N, C, d]; two outputs [N, C], a mean and a
+    # variance, three outputs.
     "linear": f"linear (float[4, 3] x, float[3, 3] w = {ZEROS[9]}, float[3] b = {ZEROS[3]})"
     " => (float[4, 3] y) { y = Gemm (x, w, b) }",
     "one": f"one (float[1, 3] x, float[3, 3] w = {ZEROS[9]}, float[3] b = {ZEROS[3]})"
@@ -29,13 +30,20 @@ MODELS = {
     " => (float[4, 3, 5] y) { y = MatMul (w, x) }",
     "heads": f"heads (float[4, 3] x, float[3, 3] w = {ZEROS[9]}, float[3, 3] v = {ZEROS[9]})"
     " => (float[4, 3] a, float[4, 3] b) { a = MatMul (x, w) b = MatMul (x, v) }",
+    "spread": f"spread (float[4, 3] x, float[3, 3] w = {ZEROS[9]}, float[3, 3] v = {ZEROS[9]})"
+    " => (float[4, 3] a, float[4, 3] b) { a = MatMul (x, w) c = MatMul (x, v) b = Exp (c) }",
+    "triple": f"triple (float[4, 3] x, float[3, 3] w = {ZEROS[9]}, float[3, 3] v = {ZEROS[9]},"
+    f" float[3, 3] u = {ZEROS[9]}) => (float[4, 3] a, float[4, 3] b, float[4, 3] c)"
+    " { a = MatMul (x, w) b = MatMul (x, v) c = MatMul (x, u) }",
 }
-WEIGHTS = {"linear": ("w", "b"), "one": ("w", "b"), "pixels": ("w",), "heads": ("w", "v")}
+WEIGHTS = {"linear": "wb", "one": "wb", "pixels": "w", "heads": "wv", "spread": "wv", "triple": "wvu"}
 
 
 def outputs(model, x, weights):
-    if model == "heads":
-        return [x @ weights["w"], x @ weights["v"]]
+    if model == "spread":
+        return [x @ weights["w"], torch.exp(x @ weights["v"])]
+    if model in ("heads", "triple"):
+        return [x @ weight for weight in weights.values()]
     if model == "pixels":
         return [weights["w"] @ x]
     return [x @ weights["w"] + weights["b"]]
@@ -46,7 +54,7 @@ class Data:
 
     def __init__(self, model, scale=1.0, x=None):
         random = np.random.default_rng(list(model.encode()))
-        shape = {"linear": (4, 3), "one": (1, 3), "pixels": (4, 3, 5), "heads": (4, 3)}[model]
+        shape = {"one": (1, 3), "pixels": (4, 3, 5)}.get(model, (4, 3))
 
         def uniform(*extents, low=-1.0):
             return torch.tensor(random.uniform(low, 1, extents).astype(np.float32).astype(float))
@@ -181,6 +189,19 @@ def sums():
          + 0.5 * mean(F.kl_div(b.log_softmax(1), d.odds, reduction="none").sum(1), d.sample))
 
 
+def of_several_outputs():
+    d = Data("spread")
+    case("gaussian_nll", d, {"loss": "gaussian-nll"}, [d.numbers], lambda a, b: F.gaussian_nll_loss(a, d.numbers, b))
+    d = Data("triple")
+    case("triplet", d, {"loss": "triplet:a,b,c"}, [], lambda a, b, c: F.triplet_margin_loss(a, b, c))
+    case("triplet_margin", d, {"loss": "triplet:c,a,b*0.5 + mse:a", "triplet-margin": "0.25"}, [d.numbers],
+         lambda a, b, c: 0.5 * F.triplet_margin_loss(c, a, b, margin=0.25) + F.mse_loss(a, d.numbers))
+    case("triplet_samples", d, {"loss": "triplet", "sample-weights": "yes"}, [d.sample],
+         lambda a, b, c: mean(F.triplet_margin_loss(a, b, c, reduction="none"), d.sample))
+    d = Data("triple", scale=0.0)
+    case("special_triplet", d, {"loss": "triplet"}, [], lambda a, b, c: F.triplet_margin_loss(a, b, c))
+
+
 def special():
     """Zero weights, so that outputs are the zeros of ties; and logits of some 10^4."""
     d = Data("linear", scale=0.0)
@@ -224,6 +245,7 @@ def main():
     for model in ("linear", "pixels"):
         weighted(Data(model))
     sums()
+    of_several_outputs()
     special()
     HERE.mkdir(exist_ok=True)
     text = {name: HEAD + text for name, text in MODELS.items()}
