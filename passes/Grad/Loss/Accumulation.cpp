@@ -142,8 +142,12 @@ private:
   /// A mean and a scaled sum cannot be distinguished by their factors alone, so
   /// a note tells which was assumed.
   void noteDivided(const LossTerms &terms) {
+    auto isSum = [](const LossTerm &term) {
+      auto op = term.value.getDefiningOp<train::LossReductionOpInterface>();
+      return op && op.isSumReduction();
+    };
     for (const LossTerm &term : terms.dataTerms)
-      if (term.isDivided)
+      if (term.isDivided && isSum(term))
         return addNote(module,
                        "the loss is a sum over the batch, at '" +
                            nodeName(term.value.getLoc()).str() +

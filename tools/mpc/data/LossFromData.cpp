@@ -199,21 +199,34 @@ static std::string modelOf(const Program &program) {
   return (folder / model).lexically_normal().string();
 }
 
+/// Whether findLossFor chooses losses such as this one.
+static bool isChosenFromData(const std::string &loss) {
+  std::string kind = loss.substr(0, loss.find(' '));
+  return kind == kCrossEntropy || kind == "mse" || kind == "bce-with-logits";
+}
+
 std::string mpc::tool::adviseLoss(const Program &program,
                                   const DataOptions &data) {
   // "mse of output 'y' against input 'targets'"; other texts mean that the loss
   // is part of the model.
   std::string loss = program.option("loss");
-  if (loss.find("' against input '") == std::string::npos)
+  static constexpr const char *kAgainst = "' against input '";
+  if (loss.find(kAgainst) == std::string::npos)
     return "";
+  size_t at = loss.find(kAgainst) + std::strlen(kAgainst);
+  std::string input = loss.substr(at, loss.find('\'', at) - at);
   std::vector<OutputShape> outputs;
   for (const Binding &output : program.outputs("predict"))
     if (loss.find(" of output '" + output.name + "'") != std::string::npos)
       outputs.push_back({output.name, output.shape});
   try {
     std::vector<std::string> notes;
-    std::optional<DataLoss> better =
-        findLossFor(*selectArrays(openData(data), data, {}, notes), outputs);
+    std::unique_ptr<DataSource> source =
+        selectArrays(openData(data), data, {}, notes);
+    // Data does not tell losses apart that compare with the same array.
+    if (source->has(input) && !isChosenFromData(loss))
+      return "";
+    std::optional<DataLoss> better = findLossFor(*source, outputs);
     if (!better)
       return "";
     std::string axis =
