@@ -5,10 +5,10 @@
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/ConvertArray.h"
+#include "tools/mpc/data/sources/OpenData.h"
 
 #include "passes/Driver/Examine.h"
 
-#include <cstring>
 #include <optional>
 #include <regex>
 
@@ -41,56 +41,53 @@ static std::optional<Labels> findLabels(mpc::CompileOptions compile) {
 }
 
 /// The number of labels of each class.
-static std::vector<int64_t> countLabels(const std::string &path,
+static std::vector<int64_t> countLabels(const DataOptions &options,
                                         const Labels &labels,
                                         int64_t ignoredLabel) {
-  mpc::npz::Reader data(path);
-  if (!data.has(labels.input))
-    throw Failure(Usage, path + " has no array '" + labels.input +
+  std::vector<std::string> notes; // They come when the data is checked.
+  std::unique_ptr<DataSource> data =
+      selectArrays(openData(options), options, {}, notes);
+  if (!data->has(labels.input))
+    throw Failure(Usage, options.path + " has no array '" + labels.input +
                              "' to compute --class-weights=balanced from");
-  mpc::npz::Array array = data.read(labels.input);
+  const StoredArray array = readWhole(*data, labels.input);
   std::string fault = mayConvert(array.dtype, MPC_DTYPE_I64)
-                          ? convertArray(array, MPC_DTYPE_I64).fault
+                          ? checkConversion(array, MPC_DTYPE_I64).fault
                           : "is " + array.dtype + ", but labels are integers";
   if (!fault.empty())
-    throw Failure(Usage, path + ": '" + labels.input + "' " + fault);
+    throw Failure(Usage, options.path + ": '" + labels.input + "' " + fault);
+  const Convert convert = findConversion(array.dtype, MPC_DTYPE_I64);
   std::vector<int64_t> counts(labels.classes);
-  for (size_t at = 0; at < array.data.size(); at += sizeof(int64_t)) {
+  for (uint64_t i = 0; i < array.count(); ++i) {
     int64_t label;
-    std::memcpy(&label, array.data.data() + at, sizeof(label));
+    convert(array.data() + i * array.elementSize(), 1,
+            reinterpret_cast<char *>(&label));
     if (label != ignoredLabel && label >= 0 && label < labels.classes)
       ++counts[label];
   }
   return counts;
 }
 
-void mpc::tool::balanceClasses(const std::string &data,
+void mpc::tool::balanceClasses(const DataOptions &data,
                                mpc::CompileOptions &compile) {
   if (compile.classWeights != "balanced")
     return;
-  if (data.empty())
-    throw Failure(Usage, "--class-weights=balanced requires --data=FILE.npz, "
-                         "whose labels are counted");
+  if (data.path.empty())
+    throw Failure(Usage, "--class-weights=balanced requires --data, whose "
+                         " labels are counted");
   std::optional<Labels> labels = findLabels(compile);
   if (!labels)
     return; // The compilation reports the loss that takes no class weights.
-  std::vector<int64_t> counts;
-  try {
-    constexpr int64_t kIgnoredLabel = -100;
-    counts =
-        countLabels(data, *labels, compile.ignoreIndex.value_or(kIgnoredLabel));
-  } catch (const mpc::npz::FileError &error) {
-    throw Failure(InputOutput, error.what());
-  } catch (const mpc::npz::MemoryError &error) {
-    throw Failure(Limit, error.what());
-  }
+  constexpr int64_t kIgnoredLabel = -100;
+  const std::vector<int64_t> counts =
+      countLabels(data, *labels, compile.ignoreIndex.value_or(kIgnoredLabel));
   int64_t total = 0, occurring = 0;
   for (int64_t count : counts) {
     total += count;
     occurring += count > 0;
   }
   if (total == 0)
-    throw Failure(Usage, data + ": no value of '" + labels->input +
+    throw Failure(Usage, data.path + ": no value of '" + labels->input +
                              "' is a class that counts, so classes cannot be "
                              "balanced");
   compile.classWeights.clear();
@@ -104,7 +101,7 @@ void mpc::tool::balanceClasses(const std::string &data,
       absent += (absent.empty() ? "" : ", ") + std::to_string(i);
   }
   note("class weights: balanced by the " + std::to_string(total) +
-       " labels of " + data +
+       " labels of " + data.path +
        (absent.empty() ? "" : "; weight 1 for classes without labels: ") +
        absent);
 }

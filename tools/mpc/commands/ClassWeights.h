@@ -3,17 +3,16 @@
 #define MPC_TOOLS_MPC_COMMANDS_CLASSWEIGHTS_H
 
 #include "passes/Options/Options.h"
-
-#include <string>
+#include "tools/mpc/data/DataOptions.h"
 
 namespace mpc::tool {
 
 /// If the class weights are to be balanced, computes them from the labels in
-/// the data set at `data`, whose path is "" if there is none, and prints a note
+/// `data`, whose path is "" if there is none, and prints a note
 /// with them. The weight of a class is n / (k count): n labels count, k classes
 /// occur in them, and the class occurs `count` times, as in scikit-learn's
 /// compute_class_weight. Classes that do not occur have weight 1.
-void balanceClasses(const std::string &data, CompileOptions &compile);
+void balanceClasses(const DataOptions &data, CompileOptions &compile);
 
 } // namespace mpc::tool
 

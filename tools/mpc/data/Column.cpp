@@ -14,6 +14,8 @@ using namespace mpc::tool;
 
 /// "labels[137]", "tokens[137,5]": the element in NumPy's syntax.
 static std::string nameOfElement(const StoredArray &array, uint64_t index) {
+  if (array.rowStride)
+    return array.name + ": token " + std::to_string(index);
   std::string text = "]";
   for (size_t i = array.shape.size(); i-- > 0;) {
     text = (i > 0 ? "," : "") + std::to_string(index % array.shape[i]) + text;

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/data/DataOptions.h"
 #include "tools/mpc/Command.h"
+#include "tools/mpc/options/Checks.h"
 
 #include <sstream>
 
@@ -34,6 +35,20 @@ CLI::Option *DataOptions::addTo(CLI::App &command, const std::string &what,
       ->option_text("[INPUT=]MEAN,.../STD,...")
       ->type_size(1)
       ->allow_extra_args(false)
+      ->group(group);
+  command
+      .add_option("--stride", stride,
+                  "Tokens between the beginnings of the samples of a text "
+                  "(default: the length of a sample)")
+      ->option_text("N")
+      ->check(Whole(1))
+      ->group(group);
+  command
+      .add_option("--label-shift", labelShift,
+                  "How many tokens later than a token of a text its label is "
+                  "(default: 1; 0: the model shifts labels itself)")
+      ->option_text("N")
+      ->check(Whole(0))
       ->group(group);
   return command.add_option("--data", path, what)->option_text("PATH");
 }

@@ -6,6 +6,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,8 @@ struct DataOptions {
   std::vector<std::string> maps;   ///< "INPUT=ARRAY" or "INPUT=A,B,C".
   std::vector<std::string> scales; ///< See scalingOf.
   std::vector<std::string> normalizations;
+  std::optional<uint64_t> stride;     ///< Tokens between windows of a text.
+  std::optional<uint64_t> labelShift; ///< Tokens that labels are ahead.
   ClassNames classes; ///< By inputs; known from the training data.
 
   /// Adds the options to a command; `what` says what --data must contain. The

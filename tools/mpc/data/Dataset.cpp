@@ -7,6 +7,7 @@
 #include "tools/mpc/data/BindArrays.h"
 #include "tools/mpc/data/sources/Files.h"
 #include "tools/mpc/data/sources/OpenData.h"
+#include "tools/mpc/data/sources/TokenWindows.h"
 #include "tools/mpc/training/Sampler.h"
 
 #include <algorithm>
@@ -25,8 +26,10 @@ using namespace mpc::tool;
 Dataset::Dataset(const DataOptions &options, const std::vector<Binding> &inputs)
     : path(options.path) {
   std::vector<std::string> notes;
-  bind(*selectArrays(openData(options), options, inputs, notes), options,
-       inputs, notes);
+  std::unique_ptr<DataSource> source =
+      selectArrays(openData(options), options, inputs, notes);
+  source = cutWindows(std::move(source), options, inputs, notes);
+  bind(*source, options, inputs, notes);
   for (const std::string &text : notes)
     noteOnce(text);
 }

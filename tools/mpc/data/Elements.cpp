@@ -89,14 +89,23 @@ Elements Elements::map(int file, uint64_t offset, uint64_t size,
   return elements;
 }
 
+Elements Elements::from(uint64_t offset) const {
+  Elements rest = *this;
+  rest.begin += offset;
+  rest.length -= offset;
+  rest.skipped += offset;
+  return rest;
+}
+
 const char *Elements::part(uint64_t offset, uint64_t size,
                            std::vector<char> &buffer) const {
   if (!mapping)
     return begin + offset;
   buffer.resize(size);
   for (uint64_t at = 0; at < size;) {
-    ssize_t done = pread(mapping->file, buffer.data() + at, size - at,
-                         static_cast<off_t>(mapping->offset + offset + at));
+    ssize_t done =
+        pread(mapping->file, buffer.data() + at, size - at,
+              static_cast<off_t>(mapping->offset + skipped + offset + at));
     if (done < 0 && errno == EINTR)
       continue;
     if (done <= 0)
@@ -111,7 +120,7 @@ const char *Elements::part(uint64_t offset, uint64_t size,
 void Elements::prefetch(uint64_t offset, uint64_t size) const {
   if (mapping)
     (void)posix_fadvise(mapping->file,
-                        static_cast<off_t>(mapping->offset + offset),
+                        static_cast<off_t>(mapping->offset + skipped + offset),
                         static_cast<off_t>(size), POSIX_FADV_WILLNEED);
 }
 

@@ -28,6 +28,9 @@ public:
   const char *data() const { return begin; }
   uint64_t size() const { return length; }
 
+  /// The bytes from `offset` on.
+  Elements from(uint64_t offset) const;
+
   /// A part of the bytes, which is read into `buffer` unless it is in memory.
   /// Throws a Failure if the file cannot be read. This is faster than data()
   /// for parts in any order if the file does not fit in memory: the kernel
@@ -45,6 +48,7 @@ private:
 
   std::shared_ptr<const void> owner;
   const Mapping *mapping = nullptr; ///< Part of `owner`; null: in memory.
+  uint64_t skipped = 0;             ///< Bytes of the mapping before `begin`.
   const char *begin = nullptr;
   uint64_t length = 0;
 };

@@ -11,10 +11,14 @@ using namespace mpc::tool;
 
 static constexpr std::pair<const char *, Task> kKinds[] = {
     {"softmax-cross-entropy", Task::Classes},
+    {"softmax-focal", Task::Classes},
     {"negative-log-likelihood", Task::Classes},
     {"bce-with-logits", Task::Binary},
+    {"focal", Task::Binary},
     {"mse", Task::Numbers},
     {"l1", Task::Numbers},
+    {"huber", Task::Numbers},
+    {"smooth-l1", Task::Numbers},
 };
 
 /// The text between `before` and `after`; "" if it does not contain both.
@@ -45,7 +49,11 @@ LossFacts::LossFacts(const Program &program) {
   // "mse of output 'y' against input 'targets'", perhaps with ", classes along
   // axis 1"; other texts mean that the loss is part of the model.
   const std::string text = program.option("loss");
-  output = between(text, " of output '", "' against input '");
+  // Users must say which loss of a sum they mean.
+  const bool isSum = program.option("loss-parts").rfind("sum", 0) == 0 &&
+                     text.find(" + ") != text.npos;
+  if (!isSum)
+    output = between(text, " of output '", "' against input '");
   isAdded = !output.empty();
   if (isAdded) {
     kind = text.substr(0, text.find(" of output '"));

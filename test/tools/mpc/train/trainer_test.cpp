@@ -80,7 +80,7 @@ protected:
   void writeOneEpoch() {
     std::vector<float> x(4 * 400, 1);
     std::vector<int64_t> labels(400, 0);
-    npz::write(options.data, {makeArray("x", "float32", {400, 4}, x),
+    npz::write(options.data.path, {makeArray("x", "float32", {400, 4}, x),
                               makeArray("labels", "int64", {400}, labels)});
   }
 
@@ -229,7 +229,7 @@ TEST_F(TrainerTest, WaitsForNoBatchInTheMiddleOfAnUpdate) {
 }
 
 TEST_F(TrainerTest, NamesNanInputsOfEarlierSteps) {
-  writeData(options.data, std::numeric_limits<float>::quiet_NaN());
+  writeData(options.data.path, std::numeric_limits<float>::quiet_NaN());
   options.noShuffle = true;
   options.epochs = 3;
   std::string expected = train("cpu");

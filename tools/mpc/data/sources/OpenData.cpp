@@ -5,6 +5,7 @@
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/images/ImageFolder.h"
 #include "tools/mpc/data/sources/Files.h"
+#include "tools/mpc/data/sources/TokenWindows.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -34,6 +35,8 @@ static const Format kFormats[] = {
     {".csv", openTable},
     {".tsv", openTable},
     {".jsonl", openJsonLines},
+    {".txt", [](const std::string &path,
+                const ClassNames &) { return openText(path); }},
 };
 
 static const Format *findFormat(const std::string &path) {
@@ -82,7 +85,7 @@ static std::unique_ptr<DataSource> openFolder(const std::string &path,
   std::error_code error;
   for (fs::directory_iterator it(path, error), end; !error && it != end;
        it.increment(error))
-    if (findFormat(it->path().string()))
+    if (findFormat(it->path().string()) && it->path().extension() != ".txt")
       files.push_back(it->path().string());
   if (error)
     throw Failure(InputOutput,

@@ -9,7 +9,8 @@ namespace mpc::tool {
 
 /// What --data accepts, for help texts.
 inline constexpr char kDataFormats[] =
-    ".npz, .npy, .safetensors, .csv, .tsv or .jsonl file, files separated by "
+    ".npz, .npy, .safetensors, .csv, .tsv, .jsonl or .txt file, files "
+    "separated by "
     "commas, a folder of them, or a pattern ('part-*.npz')";
 
 /// Opens a file; several files with different arrays, separated by commas; a
