@@ -2,7 +2,7 @@
 # Builds a fuzz target with clang and runs it on its corpus.
 #
 # usage: tools/fuzz.sh TARGET [SECONDS]
-#   TARGET    package, checkpoint, npz or import (test/fuzz/targets.h)
+#   TARGET    package, checkpoint, npz, data or import (test/fuzz/targets.h)
 #   SECONDS   how long to run (default: 600)
 #
 # New inputs go to build/fuzz/corpus/TARGET, failing inputs to build/fuzz/. Copy
@@ -11,7 +11,7 @@ source "$(dirname "$0")/common.sh"
 
 target=${1:-}
 case "$target" in
-  package | checkpoint | npz) compiler=OFF ;;
+  package | checkpoint | npz | data) compiler=OFF ;;
   import) compiler=ON ;;
   *)
     sed -n '2,9s/^# \{0,1\}//p' "$0"

@@ -20,6 +20,10 @@ void checkpoint(const uint8_t *data, size_t size);
 // A .npz file.
 void npz(const uint8_t *data, size_t size);
 
+// Other data, after a letter: n for .npy, s for .safetensors, j for .jsonl, i for
+// an image, and anything else for a table.
+void data(const uint8_t *data, size_t size);
+
 // An ONNX model in protobuf's binary form.
 void import(const uint8_t *data, size_t size);
 

@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 
 #include "test/bench/kernels/canary.h"
@@ -55,7 +56,11 @@ struct Call {
   std::unique_ptr<Buffer> scratch;
 };
 
+// Only kernels with this text in their name are measured.
+const char* wanted = "";
+
 void compare(const char* name, const KernelDesc& desc, double flops) {
+  if (!std::strstr(name, wanted)) return;
   const int threads = omp_get_max_threads();
   Call plain(desc, {threads, false}), same(desc, {threads, true});
   double best[2] = {1e9, 1e9};
@@ -154,14 +159,14 @@ void compare_pools(mpc_dtype_t dtype) {
 
 // The attention of GPT-2, and of a model with shorter sequences.
 void compare_attentions(mpc_dtype_t dtype) {
-  for (const int64_t length : {128, 1024})
+  for (const int64_t length : {128, 256, 1024, 4096})
     for (const bool causal : {false, true})
       for (KernelId id : {KernelId::attention, KernelId::attention_grad}) {
         const bool forward = id == KernelId::attention;
         const kernels::testing::AttentionCase c{
-            2048 / length, 12, 12, length, length, 64, 64, causal, 0.125f};
+            4096 / length, 12, 12, length, length, 64, 64, causal, 0.125f};
         // Two products forward, five backward; half of each if causal.
-        const double flops = (forward ? 4.0 : 10.0) * 2048 * 12 * 64 *
+        const double flops = (forward ? 4.0 : 10.0) * 4096 * 12 * 64 *
                              static_cast<double>(length) * (causal ? 0.5 : 1.0);
         compare(((forward ? "attention " : "d attention ") +
                  std::to_string(length) + (causal ? " causal" : ""))
@@ -184,6 +189,7 @@ void compare_embeddings(mpc_dtype_t dtype) {
 
 int main(int argc, char** argv) {
   if (argc > 1) omp_set_num_threads(std::max(1, std::atoi(argv[1])));
+  if (argc > 2) mpc::bench::wanted = argv[2];
   std::printf("%d threads, peak %.0f f32 and %.0f bf16 GFLOP/s\n",
               omp_get_max_threads(), mpc::bench::canary_f32(),
               mpc::bench::canary_bf16());
