@@ -60,6 +60,7 @@ Action addCompare(CLI::App &app);
 Action addDebug(CLI::App &app);
 Action addProfile(CLI::App &app);
 Action addBench(CLI::App &app);
+Action addPlot(CLI::App &app);
 Action addInspect(CLI::App &app);
 Action addCheckpoint(CLI::App &app);
 Action addDoctor(CLI::App &app);

@@ -115,6 +115,7 @@ int main(int argc, char **argv) {
 #endif
   actions.push_back(addProfile(app));
   actions.push_back(addBench(app));
+  actions.push_back(addPlot(app));
   actions.push_back(addInspect(app));
   actions.push_back(addCheckpoint(app));
   actions.push_back(addDoctor(app));

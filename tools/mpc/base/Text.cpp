@@ -89,3 +89,13 @@ std::string mpc::tool::joinWords(const std::vector<std::string> &words,
   }
   return text;
 }
+
+std::string mpc::tool::listNames(const std::vector<std::string> &names) {
+  constexpr size_t mostNamed = 8;
+  std::vector<std::string> quoted;
+  for (size_t i = 0; i < std::min(mostNamed, names.size()); ++i)
+    quoted.push_back("'" + names[i] + "'");
+  if (names.size() > mostNamed)
+    quoted.push_back(formatCount(names.size() - mostNamed, "other"));
+  return joinWords(quoted);
+}

@@ -39,6 +39,9 @@ std::string formatClock(double seconds);
 std::string joinWords(const std::vector<std::string> &words,
                       const char *conjunction = "and");
 
+/// "'a', 'b' and 14 others".
+std::string listNames(const std::vector<std::string> &names);
+
 using mpc::findNearest;
 using mpc::suggest;
 

@@ -230,17 +230,6 @@ static void writeState(Session &session, const Program &program,
 // Names
 //===----------------------------------------------------------------------===//
 
-/// "'a', 'b' and 14 others".
-static std::string listNames(const std::vector<std::string> &names) {
-  constexpr size_t mostNamed = 8;
-  std::vector<std::string> quoted;
-  for (size_t i = 0; i < std::min(mostNamed, names.size()); ++i)
-    quoted.push_back("'" + names[i] + "'");
-  if (names.size() > mostNamed)
-    quoted.push_back(formatCount(names.size() - mostNamed, "other"));
-  return joinWords(quoted);
-}
-
 /// "; every name of the file begins with 'module.': add ..." if the names fit
 /// without the words before their first dot.
 static std::string
@@ -268,12 +257,28 @@ suggestMap(const std::vector<std::string> &missing,
   return "";
 }
 
+/// The tensor among `used` that has the same values: they are tied, and the
+/// exporter has kept one of them. Null if there is none; vectors may be equal
+/// by chance.
+static const StoredTensor *
+findTied(const WeightsFile &file, const StoredTensor &tensor,
+         const std::vector<const StoredTensor *> &used) {
+  if (tensor.shape.size() < 2)
+    return nullptr;
+  const std::vector<char> data = file.read(tensor);
+  for (const StoredTensor *other : used)
+    if (other->dtype == tensor.dtype && other->shape == tensor.shape &&
+        file.read(*other) == data)
+      return other;
+  return nullptr;
+}
+
 void InitialWeights::apply(Session &session, const Program &program) const {
   WeightsFile weights(findFile(file));
   std::map<std::string, const StoredTensor *> tensors =
       mapNames(weights, parseMaps(maps));
   std::vector<std::string> missing, unexpected;
-  size_t written = 0;
+  std::vector<const StoredTensor *> used;
   for (const mpc_state_info_t &info : program.states()) {
     bool isConstant = info.role == MPC_STATE_CONSTANT;
     if (!info.is_parameter && info.role != MPC_STATE_STATISTIC && !isConstant)
@@ -290,13 +295,20 @@ void InitialWeights::apply(Session &session, const Program &program) const {
                                "cannot change; compile the model without "
                                "freezing it, or from a file with its values");
     writeState(session, program, info, weights, *found->second);
+    used.push_back(found->second);
     tensors.erase(found);
-    ++written;
   }
   // Counters of batches are no weights.
-  for (const auto &[name, tensor] : tensors)
-    if (isFloat(tensor->dtype))
+  std::string tied;
+  for (const auto &[name, tensor] : tensors) {
+    if (!isFloat(tensor->dtype))
+      continue;
+    if (const StoredTensor *other = findTied(weights, *tensor, used))
+      tied += "; '" + tensor->name + "' is tied to '" + other->name + "'";
+    else
       unexpected.push_back(name);
+  }
+  const size_t written = used.size();
   std::string differences;
   if (!missing.empty())
     differences = "it lacks " + listNames(missing);
@@ -312,5 +324,5 @@ void InitialWeights::apply(Session &session, const Program &program) const {
                                     : "; use --init-strict=off to begin with "
                                       "what both have"));
   note("began with " + formatCount(written, "tensor") + " of '" + weights.path +
-       "'" + (differences.empty() ? "" : "; " + differences));
+       "'" + (differences.empty() ? "" : "; " + differences) + tied);
 }

@@ -8,6 +8,7 @@
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/checkpoints/MasterWeights.h"
+#include "tools/mpc/checkpoints/StateDict.h"
 #include "tools/mpc/checkpoints/Weights.h"
 
 #include "compiler/Export/Export.h"
@@ -32,7 +33,7 @@ using mpc::runtime::role_of;
 
 namespace {
 struct ExportCommand {
-  std::string package, checkpoint, model, output;
+  std::string package, checkpoint, model, output, like;
   bool json = false, training = false;
   WeightsChoice weights;
 };
@@ -264,20 +265,93 @@ static void checkTraining(const Program &program) {
            "one batch");
 }
 
+/// Only states are needed, so prefers a host to a GPU.
+static SessionSettings hostSettings(const Package &package) {
+  SessionSettings settings;
+  for (const mpc::kernels::DeviceRow &device : mpc::kernels::kDevices)
+    if (device.device_class == mpc::kernels::DeviceClass::Host &&
+        settings.device == "auto" && hasCodeFor(package, device.name.data()))
+      settings.device = device.name.data();
+  return settings;
+}
+
+/// The parameters and statistics of a session.
+static std::vector<NamedTensor> readTensors(const Program &program,
+                                            const Session &session,
+                                            const Package &package,
+                                            const WeightsChoice &weights) {
+  Counters counters;
+  Values values = readValues(program, session, trainedNames(package, false),
+                             weights, counters);
+  auto bytesOf = [](const void *data, size_t size) {
+    const char *begin = static_cast<const char *>(data);
+    return std::vector<char>(begin, begin + size);
+  };
+  std::vector<NamedTensor> tensors;
+  for (const mpc_state_info_t &info : program.states()) {
+    std::vector<int64_t> shape(info.shape, info.shape + info.rank);
+    if (auto value = values.find(info.name); value != values.end())
+      tensors.push_back({info.name, MPC_DTYPE_F32, shape,
+                         bytesOf(value->second.data(),
+                                 value->second.size() * sizeof(float))});
+    else if (auto count = counters.find(info.name); count != counters.end())
+      tensors.push_back({info.name, MPC_DTYPE_I64, shape,
+                         bytesOf(&count->second, sizeof(count->second))});
+  }
+  return tensors;
+}
+
+/// Writes a safetensors file instead of a model.
+static int exportStateDict(const ExportCommand &options) {
+  std::vector<InputFile> inputs = {{"the package", options.package}};
+  if (!options.like.empty())
+    inputs.push_back({"the state_dict", options.like});
+  std::string place = resolveOutputPath(options.output, inputs);
+  Package package(options.package);
+  Program program(options.package);
+  Session session(program, hostSettings(package));
+  std::string loaded = session.load(options.checkpoint);
+  options.weights.apply(session, program);
+  std::vector<NamedTensor> tensors =
+      readTensors(program, session, package, options.weights);
+  std::vector<std::string> notes;
+  if (!options.like.empty())
+    tensors = completeStateDict(std::move(tensors), options.like, notes);
+  for (const std::string &text : notes)
+    note(text);
+  writeFile(place, formatSafetensors(tensors));
+  if (options.json) {
+    nlohmann::ordered_json json;
+    json["output"] = options.output;
+    json["checkpoint"] = loaded;
+    json["tensors"] = tensors.size();
+    printJson(json);
+    return Ok;
+  }
+  printResult("%s: %s from '%s'\n", options.output.c_str(),
+              formatCount(tensors.size(), "tensor").c_str(), loaded.c_str());
+  return Ok;
+}
+
 static int runExport(const ExportCommand &options) {
+  if (std::filesystem::path(options.output).extension() == ".safetensors") {
+    if (options.training || !options.model.empty())
+      throw Failure(Usage,
+                    std::string(options.training ? "--training" : "--model") +
+                        " applies to .onnx files, not to '" + options.output +
+                        "'");
+    return exportStateDict(options);
+  }
+  if (!options.like.empty())
+    throw Failure(Usage, "--like applies to .safetensors files, not to '" +
+                             options.output + "'");
   Package package(options.package);
   std::string model = findModel(options, package);
   std::string place = findOutput(options, model);
   Program program(options.package);
   if (options.training)
     checkTraining(program);
-  // Only states are needed, so prefer a host to a GPU.
-  SessionSettings settings;
-  for (const mpc::kernels::DeviceRow &device : mpc::kernels::kDevices)
-    if (device.device_class == mpc::kernels::DeviceClass::Host &&
-        settings.device == "auto" && hasCodeFor(package, device.name.data()))
-      settings.device = device.name.data();
-  Session session(program, settings);
+  Session session(program, hostSettings(package));
   std::string loaded = session.load(options.checkpoint);
   options.weights.apply(session, program);
 
@@ -324,7 +398,8 @@ static int runExport(const ExportCommand &options) {
 Action mpc::tool::addExport(CLI::App &app) {
   auto options = std::make_shared<ExportCommand>();
   CLI::App *command = app.add_subcommand(
-      "export", "Write trained weights back into the ONNX model");
+      "export", "Write trained weights back into the ONNX model, or to a "
+                "safetensors file");
   command->add_option("package", options->package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
@@ -333,9 +408,17 @@ Action mpc::tool::addExport(CLI::App &app) {
                    "Weights: a checkpoint, or a folder of checkpoints")
       ->option_text("PATH")
       ->required();
-  command->add_option("--output,-o", options->output, "ONNX file to write")
+  command
+      ->add_option("--output,-o", options->output,
+                   "ONNX or .safetensors file to write")
       ->option_text("OUT.onnx")
       ->required();
+  command
+      ->add_option("--like", options->like,
+                   "The state_dict of the model as a .safetensors file: its "
+                   "tied weights and buffers are added to those that are "
+                   "written, for PyTorch's load_state_dict")
+      ->option_text("FILE");
   command
       ->add_option("--model", options->model,
                    "Path of the compiled ONNX model, if it has moved")

@@ -173,10 +173,6 @@ static std::string temporaryFolder() {
 ElementsBuilder::ElementsBuilder(std::string what)
     : what(std::move(what)), limit(memoryForArray()) {}
 
-ElementsBuilder::ElementsBuilder(ElementsBuilder &&other) noexcept
-    : what(other.what), limit(other.limit), buffer(std::move(other.buffer)),
-      written(other.written), file(std::exchange(other.file, -1)) {}
-
 ElementsBuilder::~ElementsBuilder() {
   if (file >= 0)
     close(file);

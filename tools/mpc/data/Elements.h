@@ -82,7 +82,8 @@ class ElementsBuilder {
 public:
   /// `what` names the array in errors: "array 'x' of data.csv".
   explicit ElementsBuilder(std::string what);
-  ElementsBuilder(ElementsBuilder &&) noexcept;
+  ElementsBuilder(const ElementsBuilder &) = delete;
+  ElementsBuilder &operator=(const ElementsBuilder &) = delete;
   ~ElementsBuilder();
 
   void append(const void *bytes, size_t size);

@@ -18,12 +18,12 @@ public:
       : DataSource(path), file(path), parser(file, findSeparator()) {
     examine();
     for (size_t i = 0; i < columns.size(); ++i) {
-      auto given = classes.find(header_[i]);
+      auto given = classes.find(columnNames[i]);
       columns[i].finish(given == classes.end() ? nullptr : &given->second);
     }
   }
 
-  std::vector<std::string> names() const override { return header_; }
+  std::vector<std::string> names() const override { return columnNames; }
   bool isTable() const override { return true; }
   std::vector<std::string> classesOf(const std::string &name) const override {
     return columns[indexOf(name)].classes();
@@ -66,7 +66,7 @@ private:
   }
 
   size_t indexOf(const std::string &name) const {
-    return std::find(header_.begin(), header_.end(), name) - header_.begin();
+    return std::find(columnNames.begin(), columnNames.end(), name) - columnNames.begin();
   }
 
   /// Reads the file once, to find the columns and their types.
@@ -105,13 +105,13 @@ private:
     if (areNumbers)
       throw Failure(Usage, path + ": the first line contains numbers, but it "
                                   "must have the names of the columns");
-    header_ = cells;
+    columnNames = cells;
     columns.resize(cells.size());
   }
 
   const OpenedFile file;
   const CsvParser parser;
-  std::vector<std::string> header_;
+  std::vector<std::string> columnNames;
   std::vector<TextColumn> columns;
   uint64_t rows = 0;
 };
