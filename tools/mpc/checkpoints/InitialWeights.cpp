@@ -257,6 +257,35 @@ suggestMap(const std::vector<std::string> &missing,
   return "";
 }
 
+/// Whether a constant of the package, such as a buffer, has the values of a
+/// tensor of the file, rounded to its type.
+static bool hasValues(const Session &session, const mpc_state_info_t &info,
+                      const WeightsFile &file, const StoredTensor &tensor) {
+  if (!isFloat(info.dtype) || !isFloat(tensor.dtype) ||
+      tensor.shape != shapeOf(info))
+    return false;
+  const size_t count = tensor.bytes / mpc_dtype_size(tensor.dtype);
+  std::vector<char> values(count * mpc_dtype_size(info.dtype));
+  mpc_tensor_t state = {sizeof(state), info.dtype,    info.rank,
+                        info.shape,    values.data(), {}};
+  check(mpc_session_read_state(session.get(), info.name, &state), info.name);
+  const std::vector<char> data = file.read(tensor);
+  for (size_t i = 0; i < count; ++i) {
+    const double wanted = numberAt(tensor.dtype, data.data(), i);
+    const double found = numberAt(info.dtype, values.data(), i);
+    const double rounded =
+        info.dtype == MPC_DTYPE_F64 ? wanted : static_cast<float>(wanted);
+    // What 16 bits hold differs by less than their precision.
+    const double tolerance =
+        info.dtype == MPC_DTYPE_F32 || info.dtype == MPC_DTYPE_F64
+            ? 0
+            : std::abs(rounded) / 128;
+    if (!(found == rounded || std::abs(found - rounded) <= tolerance))
+      return false;
+  }
+  return true;
+}
+
 /// The tensor among `used` that has the same values: they are tied, and the
 /// exporter has kept one of them. Null if there is none; vectors may be equal
 /// by chance.
@@ -287,6 +316,10 @@ void InitialWeights::apply(Session &session, const Program &program) const {
     if (found == tensors.end()) {
       if (!isConstant)
         missing.push_back(info.name);
+      continue;
+    }
+    if (isConstant && hasValues(session, info, weights, *found->second)) {
+      tensors.erase(found);
       continue;
     }
     if (isConstant)
