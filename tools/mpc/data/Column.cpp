@@ -57,6 +57,7 @@ StoredColumn::StoredColumn(const Binding &input, std::vector<StoredArray> parts,
   }
   for (const StoredArray &array : this->parts) {
     firstRows.push_back(samples);
+    sizes.push_back(array.elementSize());
     samples += input.batchDim < 0 ? 1 : array.shape[input.batchDim];
   }
   checkConversions();
@@ -169,8 +170,8 @@ StoredColumn::Place StoredColumn::placeOf(uint64_t row,
            firstRows.begin() - 1;
   const StoredArray &array = parts[part];
   uint64_t rows = input.batchDim < 0 ? 1 : array.shape[input.batchDim];
-  return {&array, (outerIndex * rows + row - firstRows[part]) *
-                      array.rowStride.value_or(inner)};
+  return {part, (outerIndex * rows + row - firstRows[part]) *
+                    array.rowStride.value_or(inner)};
 }
 
 void StoredColumn::gather(const std::vector<uint64_t> &rows,
@@ -181,10 +182,10 @@ void StoredColumn::gather(const std::vector<uint64_t> &rows,
   for (uint64_t o = 0; o < outer; ++o)
     for (uint64_t row : rows) {
       Place place = placeOf(row, o);
-      const uint64_t size = place.array->elementSize();
-      const char *from =
-          place.array->elements.part(place.first * size, inner * size, buffer);
-      if (Convert convert = converts[place.array - parts.data()])
+      const uint64_t size = sizes[place.part];
+      const char *from = parts[place.part].elements.part(place.first * size,
+                                                         inner * size, buffer);
+      if (Convert convert = converts[place.part])
         convert(from, inner, to);
       else
         std::memcpy(to, from, rowBytes);
@@ -198,8 +199,8 @@ void StoredColumn::prefetch(const std::vector<uint64_t> &rows) const {
   for (uint64_t o = 0; o < outer; ++o)
     for (uint64_t row : rows) {
       Place place = placeOf(row, o);
-      const uint64_t size = place.array->elementSize();
-      place.array->elements.prefetch(place.first * size, inner * size);
+      const uint64_t size = sizes[place.part];
+      parts[place.part].elements.prefetch(place.first * size, inner * size);
     }
 }
 
@@ -215,7 +216,7 @@ bool StoredColumn::ignores(uint64_t row) const {
   bool areAll = true;
   for (uint64_t o = 0; o < outer && areAll; ++o) {
     Place place = placeOf(row, o);
-    forEachPiece<int64_t>(*place.array, MPC_DTYPE_I64, place.first, inner,
+    forEachPiece<int64_t>(parts[place.part], MPC_DTYPE_I64, place.first, inner,
                           [&](const std::vector<int64_t> &values, uint64_t) {
                             for (int64_t value : values)
                               areAll &= value == input.range->ignored;
@@ -230,15 +231,15 @@ std::string StoredColumn::findNonFinite(const std::vector<uint64_t> &rows,
   std::string found;
   auto search = [&](uint64_t row, uint64_t outerIndex, uint64_t count) {
     Place place = placeOf(row, outerIndex);
-    if (!isFloat(*place.array) || !found.empty())
+    if (!isFloat(parts[place.part]) || !found.empty())
       return;
     forEachPiece<double>(
-        *place.array, MPC_DTYPE_F64, place.first, count,
+        parts[place.part], MPC_DTYPE_F64, place.first, count,
         [&](const std::vector<double> &values, uint64_t first) {
           for (size_t i = 0; i < values.size() && found.empty(); ++i)
             if (infinite ? std::isinf(values[i]) : std::isnan(values[i]))
-              found = nameOfElement(*place.array, first + i) + " in " +
-                      place.array->path;
+              found = nameOfElement(parts[place.part], first + i) + " in " +
+                      parts[place.part].path;
           return found.empty();
         });
   };

@@ -76,7 +76,7 @@ public:
 private:
   /// Some samples of a row in the elements of one array.
   struct Place {
-    const StoredArray *array;
+    size_t part;
     uint64_t first; ///< Index of an element.
   };
   Place placeOf(uint64_t row, uint64_t outerIndex) const;
@@ -85,6 +85,7 @@ private:
 
   std::vector<StoredArray> parts;
   std::vector<uint64_t> firstRows; ///< The first row of each part.
+  std::vector<uint64_t> sizes;     ///< Bytes per element of each part.
   uint64_t samples = 0;
   /// Each array is viewed as [outer, samples, inner].
   uint64_t outer = 1, inner = 1;

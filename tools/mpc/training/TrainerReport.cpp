@@ -9,6 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstdio>
@@ -177,7 +178,8 @@ void Trainer::printSummary(const ProgressState &state) const {
                 formatDuration(state.seconds).c_str(),
                 formatCount(std::llround(state.samplesPerSecond)).c_str(),
                 describeLoss(skipped < steps).c_str());
-    if (double waited = data.secondsWaited(); waited > 0.02 * state.seconds)
+    if (double waited = data.secondsWaited();
+        waited > std::max(0.05, 0.02 * state.seconds))
       std::printf("waited %s for data (%.0f %% of the time)\n",
                   formatDuration(waited).c_str(), 100 * waited / state.seconds);
     if (leftOut > 0)

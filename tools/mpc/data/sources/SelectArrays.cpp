@@ -26,6 +26,10 @@ public:
     for (const Binding &input : inputs)
       if (!isMapped(input.name) && source->has(input.name))
         taken.insert(input.name);
+    for (const std::string &name : unknown)
+      if (name != "labels" && name != "targets")
+        notes.push_back("--map: the model takes no '" + name +
+                        "' here; it takes " + namesOf(inputs));
     if (source->isTable())
       for (const Binding &input : inputs)
         useColumns(input, inputs, notes);
@@ -76,6 +80,13 @@ public:
   }
 
 private:
+  static std::string namesOf(const std::vector<Binding> &inputs) {
+    std::vector<std::string> names;
+    for (const Binding &input : inputs)
+      names.push_back(input.name);
+    return listNames(names);
+  }
+
   struct Selection {
     std::vector<std::string> arrays;
     bool isStacked; ///< They become the columns of a matrix.
@@ -104,6 +115,8 @@ private:
       }
       taken.insert(array);
     }
+    if (!inputs.empty() && input == inputs.end())
+      unknown.push_back(name);
     bool becomesMatrix = input != inputs.end() && input->shape.size() == 2 &&
                          input->batchDim == 0 &&
                          source->header(arrays[0]).shape.size() == 1;
@@ -200,6 +213,7 @@ private:
   }
 
   const std::unique_ptr<DataSource> source;
+  std::vector<std::string> unknown; ///< Mapped names that are no inputs.
   std::map<std::string, Selection> selections; ///< By input.
   std::set<std::string> taken; ///< Arrays that an input takes by name.
 };
