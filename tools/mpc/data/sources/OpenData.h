@@ -19,8 +19,8 @@ inline constexpr char kDataFormats[] =
 std::unique_ptr<DataSource> openData(const DataOptions &options);
 
 /// The arrays of a source under the names of inputs, according to --map. If
-/// there are `inputs`, then columns of a table also become the rows of an input
-/// that no column is named after; `notes` says so.
+/// there are `inputs`, an input that no column is named after takes the columns
+/// of a table that are left, and `notes` receives their names.
 std::unique_ptr<DataSource> selectArrays(std::unique_ptr<DataSource> source,
                                          const DataOptions &options,
                                          const std::vector<Binding> &inputs,
