@@ -60,10 +60,13 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
   checkScalingNames(inputs, options.scales, options.normalizations);
   // Check all types first: reading may take long.
   std::vector<std::string> arrays;
+  std::vector<Scaling> scalings;
   Columns made;
-  for (const Binding &input : inputs)
-    made.push_back(source.makeColumn(
-        input, scalingOf(input, options.scales, options.normalizations)));
+  for (const Binding &input : inputs) {
+    scalings.push_back(
+        scalingOf(input, options.scales, options.normalizations));
+    made.push_back(source.makeColumn(input, scalings.back()));
+  }
   if (std::all_of(made.begin(), made.end(),
                   [](const auto &column) { return !column; }))
     requireArrays(source, inputs);
@@ -81,9 +84,8 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
       columns.push_back(std::move(made[i]));
       continue;
     }
-    Scaling scaling = scalingOf(input, options.scales, options.normalizations);
     auto column = std::make_shared<StoredColumn>(
-        input, readArray(source, arrays[i], input, notes), scaling);
+        input, readArray(source, arrays[i], input, notes), scalings[i]);
     countSamples(*column);
     noteConversion(source.header(arrays[i]), input, path, column->remark(),
                    notes);

@@ -92,13 +92,15 @@ mpc::tool::openImageFolder(const std::string &path, const ClassNames &classes) {
         std::error_code ignored;
         return entry.is_directory(ignored);
       });
-  if (auto known = classes.find(kLabels); known != classes.end())
+  const auto known = classes.find(kLabels);
+  const bool areKnown = known != classes.end();
+  if (areKnown)
     names = known->second;
   for (const std::string &folder : folders) {
     std::vector<std::string> images = imagesIn(path + "/" + folder);
     if (images.empty())
       continue;
-    if (classes.empty())
+    if (!areKnown)
       names.push_back(folder);
     auto number = std::find(names.begin(), names.end(), folder);
     if (number == names.end())

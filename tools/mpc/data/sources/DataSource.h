@@ -10,8 +10,6 @@
 
 namespace mpc::tool {
 
-class DataOptions;
-
 /// Data in one of the formats that mpc reads: arrays with names, whose first
 /// dimension usually is the samples. Errors are Failures that begin with the
 /// path.

@@ -3,6 +3,7 @@
 #include "test/tools/mpc/train/data/arrays.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/Dataset.h"
+#include "tools/mpc/data/images/ImageFolder.h"
 
 #include <gtest/gtest.h>
 
@@ -181,6 +182,18 @@ TEST(Dataset, ExplainsWhatIsNotFinite) {
             "pairs[1,1] in d.npz is nan; fix or remove such samples");
   EXPECT_EQ(data.explainNonFinite({2, 0}),
             "halves[1,2] in d.npz is nan; fix or remove such samples");
+}
+
+TEST(ImageFolder, KnownClassesOfOtherInputsDoNotMatter) {
+  const std::string folder = MPC_FUZZ_CORPORA "/../goldens/images";
+  std::unique_ptr<DataSource> images =
+      openImageFolder(folder, {{"colours", {"red"}}});
+  ASSERT_TRUE(images);
+  EXPECT_EQ(images->classesOf("labels"),
+            (std::vector<std::string>{"large", "small"}));
+  images = openImageFolder(folder, {{"labels", {"tiny", "small", "large"}}});
+  EXPECT_EQ(images->classesOf("labels"),
+            (std::vector<std::string>{"tiny", "small", "large"}));
 }
 
 } // namespace
