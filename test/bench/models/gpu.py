@@ -35,6 +35,7 @@ from side import Failed, Side
 
 FOLDER = pathlib.Path(__file__).resolve().parent.parent
 LARGE = 4096  # Elements of a weight that is stored as zeros.
+MODES = ("eager", "compile", "reduce-overhead")
 DEVIATION = 0.02  # The standard deviation of random weights.
 
 
@@ -225,7 +226,7 @@ def row_of(result, modes):
 
 def run(args, chosen):
     chosen = [entry for entry in chosen if (args.folder / f"{entry.name}.json").exists()]
-    modes = ("eager",) if args.dry_run else ("eager", "compile")
+    modes = ("eager",) if args.dry_run else MODES
     results = []
     with tempfile.TemporaryDirectory() as scratch:
         for result in Benchmark(args, pathlib.Path(scratch)).run(chosen, modes):

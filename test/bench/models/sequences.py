@@ -76,7 +76,8 @@ class Experts(nn.Module):
         tokens = x.flatten(0, 1)
         scores = self.router(tokens)
         values, chosen = scores.topk(self.best, -1)
-        weights = torch.zeros_like(scores).scatter(-1, chosen, values.softmax(-1))
+        best = values.softmax(-1).type_as(scores)  # Autocast computes softmax in f32.
+        weights = torch.zeros_like(scores).scatter(-1, chosen, best)
         inner = functional.gelu(torch.matmul(tokens, self.up))
         outputs = torch.matmul(inner, self.down)
         return (outputs * weights.t().unsqueeze(-1)).sum(0).reshape(x.shape)

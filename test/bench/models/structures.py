@@ -51,7 +51,7 @@ class Transform(nn.Module):
 
     def forward(self, x):
         matrix = self.cloud(self.points(x).amax(2)).reshape(-1, self.size, self.size)
-        return torch.matmul(matrix + torch.eye(self.size), x)
+        return torch.matmul(matrix + torch.eye(self.size, device=x.device), x)
 
 
 class PointNet(nn.Module):

@@ -52,9 +52,12 @@ class Training:
         self.optimizer = torch.optim.AdamW(
             case.module.parameters(), lr=case.rate, weight_decay=0.01, fused=True
         )
+        self.mode = mode
         self.forward = self.compute_loss
         if mode == "compile":
             self.forward = torch.compile(self.compute_loss)
+        elif mode == "reduce-overhead":
+            self.forward = torch.compile(self.compute_loss, mode=mode)
 
     def compute_loss(self):
         low = contextlib.nullcontext()
@@ -64,6 +67,8 @@ class Training:
             return self.case.compute_loss()
 
     def step(self):
+        if self.mode == "reduce-overhead":
+            torch.compiler.cudagraph_mark_step_begin()
         self.optimizer.zero_grad(set_to_none=True)
         loss = self.forward()
         loss.backward()
