@@ -27,18 +27,22 @@ include_directories(SYSTEM
 
 # Parsing MLIR's headers takes ten times as long as compiling the code after them,
 # so they are precompiled. That requires the same flags everywhere: exceptions,
-# because ONNX and failing allocations throw, and position-independent code in
-# programs as in libraries.
+# because ONNX and failing allocations throw, position-independent code in programs as
+# in libraries, and the same optimization, which GCC 13 and later compare.
 set(LLVM_REQUIRES_EH ON)
 set(LLVM_REQUIRES_RTTI ON)
 set(CMAKE_CXX_COMPILE_OPTIONS_PIE -fPIC)
 add_library(mpc_mlir_headers OBJECT ${CMAKE_CURRENT_LIST_DIR}/headers.cpp)
 target_precompile_headers(mpc_mlir_headers PRIVATE <tools/cmake/headers.h>)
+# Run time is spent in MLIR and LLVM; -O2 here would take half of the build time.
+set(mpc_mlir_optimization $<$<CONFIG:Release>:-O1>)
+target_compile_options(mpc_mlir_headers PRIVATE ${mpc_mlir_optimization})
 
 # mpc_use_mlir(TARGET): for targets whose sources include MLIR. Each file must still
 # include what it uses: -DCMAKE_DISABLE_PRECOMPILE_HEADERS=ON must build as well.
 function(mpc_use_mlir target)
   target_precompile_headers(${target} REUSE_FROM mpc_mlir_headers)
+  target_compile_options(${target} PRIVATE ${mpc_mlir_optimization})
 endfunction()
 
 # mpc_add_library(MPCName SOURCES… DEPENDS targets… LINK libs…): `libs` are ours.
@@ -53,8 +57,6 @@ function(mpc_add_library name)
     DEPENDS ${ARG_DEPENDS} LINK_LIBS PUBLIC ${ARG_LINK} MLIR)
   mpc_use_mlir(${name})
   mpc_compile_together(${name})
-  # Run time is spent in MLIR and LLVM; -O2 here would take half of the build time.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
 # mpc_add_dialect(Amp amp SOURCES… LINK libs…): <Name>Ops.td and, if it exists,
@@ -93,5 +95,4 @@ function(mpc_add_tool name)
   add_llvm_executable(${name} ${ARG_SOURCES})
   target_link_libraries(${name} PRIVATE ${ARG_LINK})
   mpc_use_mlir(${name})
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
