@@ -379,7 +379,9 @@ static void explainAxis(bool isLossAsked, bool isAxisAsked,
                         LossChoice &choice) {
   if (choice.inGraph)
     return;
-  bool hasAxis = choice.hasClassAxis() && !choice.classes.why.empty();
+  // Whoever asks for both hears of both in describeChoice().
+  bool hasAxis = choice.hasClassAxis() && !choice.classes.why.empty() &&
+                 !(isLossAsked && isAxisAsked);
   if (hasAxis)
     choice.why += (isLossAsked ? "; " : ": ") + choice.classes.why +
                   (isAxisAsked ? ", as asked" : "");
