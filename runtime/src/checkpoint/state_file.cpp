@@ -279,7 +279,8 @@ mpc_status_t apply_state(const std::string& path, const StateFile& state,
       return incompatible(path, "'" + tensor.name + "' is " +
                                     found->second.type + ", the program's is " +
                                     wanted);
-    if (is_loss_scaling(tensor) && has_fixed_loss_scale(program)) continue;
+    if (tensor.role == StateRole::LossScale && has_fixed_loss_scale(program))
+      continue;
     if (tensor.bytes > 0)
       std::memcpy(states + tensor.offset, found->second.bytes.data(),
                   tensor.bytes);
