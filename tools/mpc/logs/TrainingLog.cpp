@@ -208,8 +208,20 @@ void TrainingLog::add(const ordered_json &row) {
       throw cannotWrite(path);
     isLogged = !events || events->flush();
   }
+  requireEvents(isLogged);
+}
+
+void TrainingLog::requireEvents(bool isLogged) const {
   if (!isLogged)
     throw Failure(InputOutput, std::string("cannot write the events for "
                                            "TensorBoard: ") +
                                    std::strerror(errno));
+}
+
+void TrainingLog::addSpeed(uint64_t step, double samplesPerSecond,
+                           double waitShare) {
+  if (events)
+    requireEvents(
+        events->addScalar("speed/samples_per_second", samplesPerSecond, step) &&
+        events->addScalar("speed/data_wait", waitShare, step));
 }

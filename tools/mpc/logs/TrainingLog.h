@@ -45,6 +45,11 @@ public:
   /// prints them. Throws a Failure if it cannot be written.
   void add(const nlohmann::ordered_json &row);
 
+  /// Shows TensorBoard how fast training has been until a step: samples per
+  /// second, and the share of the time in which it waited for data. Files of
+  /// rows are the same for every run, so they do not have this.
+  void addSpeed(uint64_t step, double samplesPerSecond, double waitShare);
+
 private:
   /// A column of a CSV file and its tag in TensorBoard ("": not shown).
   struct Column {
@@ -55,6 +60,7 @@ private:
   std::string csvHeader() const;
   std::string csvLine(const nlohmann::ordered_json &row) const;
   std::string rowsUntil(uint64_t firstStep) const;
+  void requireEvents(bool isLogged) const;
 
   using Clock = std::chrono::steady_clock;
   struct Close {

@@ -535,7 +535,7 @@ ExitCode Trainer::run() {
   resumeBest();
   if (options.onNan == OnNan::Rollback)
     saveCheckpoint();
-  begin = lastSave = Clock::now();
+  begin = lastSave = unlogged.begin = Clock::now();
   bool epochEnds = false;
   while (!isDone()) {
     uint64_t epoch = sampler.position().epoch;
@@ -550,6 +550,8 @@ ExitCode Trainer::run() {
     // the end of an epoch over to the next.
     bool stepEnds = queued.empty() && (stepSamples.empty() || isDone());
     if (stepEnds) {
+      if (epochEnds)
+        logSpeed();
       // Save first, so that a failing evaluation does not lose the epoch.
       if (isCheckpointDue(epochEnds))
         saveCheckpoint();
@@ -558,6 +560,9 @@ ExitCode Trainer::run() {
         evaluateNow();
       if (epochEnds || isEvaluated)
         progress.printLine(epochEnds ? epochState() : progressState());
+      // Saving and evaluating do not count as training.
+      if (epochEnds)
+        unlogged.begin = Clock::now();
       epochEnds = false;
       if (const char *signal = signals.received())
         return stop(signal);

@@ -125,6 +125,7 @@ private:
   void report(const mpc_step_info_t &info, double loss);
   void log(const mpc_step_info_t &info, double loss, uint64_t step);
   void logEvaluation();
+  void logSpeed();
   void openLog();
   bool isEvaluationDue(bool epochEnds) const;
   void evaluateNow();
@@ -174,7 +175,13 @@ private:
   Clock::time_point begin = Clock::now(); ///< Begin of this run.
   Clock::time_point lastSave = begin;     ///< Last checkpoint, or `begin`.
   uint64_t samplesTaken = 0;              ///< In this run.
-  double smoothLoss = 0;                  ///< A moving average.
+  /// What logSpeed() has not logged begins with this.
+  struct {
+    Clock::time_point begin;
+    uint64_t samples;
+    double waited;
+  } unlogged = {};
+  double smoothLoss = 0; ///< A moving average.
   EpochLoss epochLoss;
   float lossScale = 1;
   std::optional<Evaluation> lastEvaluation;

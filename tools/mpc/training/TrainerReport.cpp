@@ -94,6 +94,20 @@ void Trainer::logEvaluation() {
     logFiles->add(json);
 }
 
+/// Logs how fast the last epoch was.
+void Trainer::logSpeed() {
+  if (!logFiles)
+    return;
+  const Clock::time_point now = Clock::now();
+  const double waited = data.secondsWaited();
+  const double seconds =
+      std::chrono::duration<double>(now - unlogged.begin).count();
+  if (seconds > 0)
+    logFiles->addSpeed(step, (samplesTaken - unlogged.samples) / seconds,
+                       (waited - unlogged.waited) / seconds);
+  unlogged = {now, samplesTaken, waited};
+}
+
 void Trainer::report(const mpc_step_info_t &info, double loss) {
   lossScale = info.loss_scale;
   skipped += info.skipped;
