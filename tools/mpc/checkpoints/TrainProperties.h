@@ -13,6 +13,9 @@ constexpr const char *kSeed = "train.seed";
 constexpr const char *kSamples = "train.samples";
 constexpr const char *kShuffle = "train.shuffle";
 
+/// The name of the order of samples: SampleOrder::name(). Absent if it is "".
+constexpr const char *kOrder = "train.order";
+
 /// Losses of the epoch so far: EpochLoss::toText().
 constexpr const char *kLoss = "train.loss";
 

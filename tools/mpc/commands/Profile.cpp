@@ -235,7 +235,7 @@ static int runProfile(const ProfileCommand &options) {
   Sampler sampler(data.numSamples(), data.batchSize(), options.seed, true);
   Profile profile(program);
   for (uint64_t step = 0; step < options.steps; ++step) {
-    const std::vector<uint64_t> samples = sampler.next();
+    const std::vector<uint64_t> samples = sampler.next().samples;
     const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
     profile.observe(session, inputs);
     try {

@@ -74,6 +74,9 @@ static int runTrain(const TrainOptions &options) {
       throw Failure(Usage, std::string(name) +
                                " requires --eval-data or --eval-split");
 
+  if (options.sampling == "balanced" && options.noShuffle)
+    throw Failure(Usage, "--sampling=balanced takes samples in a random order, "
+                         "so it cannot be combined with --no-shuffle");
   options.init.checkUsage();
   if (isCheckpoint(options.checkpointDir))
     throw Failure(Usage,
@@ -209,6 +212,12 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->check(Whole(0));
   train->add_flag("--no-shuffle", options->noShuffle,
                   "Keep samples in file order");
+  train
+      ->add_option("--sampling", options->sampling,
+                   "How often samples are taken: each once in an epoch "
+                   "(uniform, default), or each class equally often (balanced)")
+      ->option_text("HOW")
+      ->check(Choice({"uniform", "balanced"}));
   train
       ->add_option("--on-nan", options->onNanText,
                    "What to do if a step produces inf or nan: abort (default), "

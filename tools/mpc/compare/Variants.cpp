@@ -48,7 +48,7 @@ void mpc::tool::checkFillsBatch(const Dataset &data) {
 Batches mpc::tool::nextBatches(Sampler &sampler, const Program &program) {
   Batches batches;
   for (uint64_t i = 0; i < program.microBatches(); ++i)
-    batches.push_back(sampler.next());
+    batches.push_back(sampler.next().samples);
   return batches;
 }
 

@@ -6,8 +6,7 @@
 
 using namespace mpc::tool;
 
-void mpc::tool::gatherRows(const Columns &columns,
-                           const std::vector<uint64_t> &rows,
+void mpc::tool::gatherRows(const Columns &columns, const SampleBatch &rows,
                            BatchBuffers &buffers) {
   // Start all reads before waiting for the first.
   for (const auto &column : columns)
@@ -32,7 +31,7 @@ BatchLoader::~BatchLoader() {
   thread.join();
 }
 
-void BatchLoader::start(std::vector<uint64_t> rows) {
+void BatchLoader::start(SampleBatch rows) {
   {
     std::lock_guard<std::mutex> lock(mutex);
     if (state != Idle)
@@ -44,7 +43,7 @@ void BatchLoader::start(std::vector<uint64_t> rows) {
   changed.notify_all();
 }
 
-bool BatchLoader::take(const std::vector<uint64_t> &rows, BatchBuffers &other) {
+bool BatchLoader::take(const SampleBatch &rows, BatchBuffers &other) {
   std::unique_lock<std::mutex> lock(mutex);
   if (state == Idle)
     return false;

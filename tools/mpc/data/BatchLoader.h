@@ -19,7 +19,7 @@ using Columns = std::vector<std::shared_ptr<const Column>>;
 using BatchBuffers = std::vector<std::vector<char>>;
 
 /// Gathers rows into the buffers of the columns with a batch dimension.
-void gatherRows(const Columns &columns, const std::vector<uint64_t> &rows,
+void gatherRows(const Columns &columns, const SampleBatch &rows,
                 BatchBuffers &buffers);
 
 /// A thread that gathers one batch while another one is used.
@@ -32,19 +32,19 @@ public:
 
   /// Starts to gather these rows, unless another batch has been started and not
   /// been taken.
-  void start(std::vector<uint64_t> rows);
+  void start(SampleBatch rows);
 
   /// If start() was called with these rows, waits for them, swaps the buffers
   /// and returns true. Throws what gathering them threw. A batch of other rows
   /// is given up.
-  bool take(const std::vector<uint64_t> &rows, BatchBuffers &other);
+  bool take(const SampleBatch &rows, BatchBuffers &other);
 
 private:
   void run();
 
   const Columns &columns;
   BatchBuffers buffers;
-  std::vector<uint64_t> wanted;
+  SampleBatch wanted;
   enum { Idle, Requested, Ready } state = Idle;
   bool stops = false;
   std::exception_ptr error;

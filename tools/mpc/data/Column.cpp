@@ -174,14 +174,13 @@ StoredColumn::Place StoredColumn::placeOf(uint64_t row,
                     array.rowStride.value_or(inner)};
 }
 
-void StoredColumn::gather(const std::vector<uint64_t> &rows,
-                          char *batch) const {
+void StoredColumn::gather(const SampleBatch &rows, char *batch) const {
   const uint64_t rowBytes = inner * mpc_dtype_size(input.dtype);
   std::vector<char> buffer;
   char *to = batch;
   for (uint64_t o = 0; o < outer; ++o)
-    for (uint64_t row : rows) {
-      Place place = placeOf(row, o);
+    for (size_t i = 0; i < rows.samples.size(); ++i) {
+      Place place = placeOf(rows.samples[i], o);
       const uint64_t size = sizes[place.part];
       const char *from = parts[place.part].elements.part(place.first * size,
                                                          inner * size, buffer);
@@ -195,10 +194,10 @@ void StoredColumn::gather(const std::vector<uint64_t> &rows,
     }
 }
 
-void StoredColumn::prefetch(const std::vector<uint64_t> &rows) const {
+void StoredColumn::prefetch(const SampleBatch &rows) const {
   for (uint64_t o = 0; o < outer; ++o)
-    for (uint64_t row : rows) {
-      Place place = placeOf(row, o);
+    for (size_t i = 0; i < rows.samples.size(); ++i) {
+      Place place = placeOf(rows.samples[i], o);
       const uint64_t size = sizes[place.part];
       parts[place.part].elements.prefetch(place.first * size, inner * size);
     }

@@ -6,6 +6,7 @@
 #include "tools/mpc/data/ConvertArray.h"
 #include "tools/mpc/data/Elements.h"
 #include "tools/mpc/data/Scaling.h"
+#include "tools/mpc/data/augment/SampleBatch.h"
 
 #include <string>
 #include <vector>
@@ -27,10 +28,10 @@ public:
   /// Writes a batch: as many rows as the input has samples. `batch` has the
   /// type and shape of the input. An input without a batch dimension is written
   /// as a whole.
-  virtual void gather(const std::vector<uint64_t> &rows, char *batch) const = 0;
+  virtual void gather(const SampleBatch &rows, char *batch) const = 0;
 
   /// Starts to read rows that will be gathered next, without waiting for them.
-  virtual void prefetch(const std::vector<uint64_t> &) const {}
+  virtual void prefetch(const SampleBatch &) const {}
 
   /// Whether gathering rows takes so long that it is worth a thread: they are
   /// in files, or computed.
@@ -61,8 +62,8 @@ public:
                Scaling scaling);
 
   uint64_t numSamples() const override { return samples; }
-  void gather(const std::vector<uint64_t> &rows, char *batch) const override;
-  void prefetch(const std::vector<uint64_t> &rows) const override;
+  void gather(const SampleBatch &rows, char *batch) const override;
+  void prefetch(const SampleBatch &rows) const override;
   bool isSlow() const override;
   bool ignores(uint64_t row) const override;
   std::string findNonFinite(const std::vector<uint64_t> &rows,

@@ -14,6 +14,7 @@
 #include <cassert>
 #include <chrono>
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <sstream>
 
@@ -132,7 +133,7 @@ void Dataset::prepareTensors() {
       bytes *= extent;
     resizeOrThrow(buffers[i], bytes, "a batch of '" + input.name + "'");
     if (input.batchDim < 0)
-      columns[i]->gather({0}, buffers[i].data());
+      columns[i]->gather({{0}, {}, 0}, buffers[i].data());
     tensors.push_back({sizeof(mpc_tensor_t),
                        input.dtype,
                        static_cast<uint32_t>(input.shape.size()),
@@ -202,19 +203,25 @@ Dataset::rowsOf(const std::vector<uint64_t> &indices) const {
   return rows;
 }
 
-std::vector<uint64_t>
-Dataset::rowsOfBatch(const std::vector<uint64_t> &indices) const {
-  std::vector<uint64_t> rows = rowsOf(indices);
-  rows.resize(batch, rows.back());
+SampleBatch Dataset::rowsOfBatch(const SampleBatch &samples) const {
+  SampleBatch rows = {rowsOf(samples.samples), samples.passes, samples.seed};
+  rows.samples.resize(batch, rows.samples.back());
+  if (rows.isAugmented())
+    rows.passes.resize(batch, rows.passes.back());
   return rows;
 }
 
 const std::vector<mpc_tensor_t> &
 Dataset::gather(const std::vector<uint64_t> &indices) {
-  assert(!indices.empty() && indices.size() <= batch && "not one batch");
+  return gather(SampleBatch{indices, {}, 0});
+}
+
+const std::vector<mpc_tensor_t> &Dataset::gather(const SampleBatch &samples) {
+  assert(!samples.samples.empty() && samples.samples.size() <= batch &&
+         "not one batch");
   using Clock = std::chrono::steady_clock;
   const Clock::time_point begin = Clock::now();
-  std::vector<uint64_t> rows = rowsOfBatch(indices);
+  const SampleBatch rows = rowsOfBatch(samples);
   if (!loader || !loader->take(rows, buffers))
     gatherRows(columns, rows, buffers);
   for (size_t i = 0; i < buffers.size(); ++i)
@@ -224,8 +231,12 @@ Dataset::gather(const std::vector<uint64_t> &indices) {
 }
 
 void Dataset::prefetch(const std::vector<uint64_t> &indices) {
-  if (loader && !indices.empty())
-    loader->start(rowsOfBatch(indices));
+  prefetch(SampleBatch{indices, {}, 0});
+}
+
+void Dataset::prefetch(const SampleBatch &samples) {
+  if (loader && !samples.samples.empty())
+    loader->start(rowsOfBatch(samples));
 }
 
 std::string
@@ -261,6 +272,48 @@ Dataset::explainNonFinite(const std::vector<uint64_t> &indices) const {
         return place + (infinite ? " is inf" : " is nan") +
                "; fix or remove such samples";
   return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Classes
+//===----------------------------------------------------------------------===//
+
+/// Whether an input takes one class number for each sample.
+static bool takesClasses(const Binding &input) {
+  int64_t count = 1;
+  for (int64_t extent : input.shape)
+    count *= extent;
+  return input.name == "labels" && input.batchDim == 0 &&
+         count == input.shape[0] &&
+         (input.dtype == MPC_DTYPE_I64 || input.dtype == MPC_DTYPE_I32);
+}
+
+std::map<int64_t, std::vector<uint64_t>> Dataset::membersOfClasses() const {
+  auto found =
+      std::find_if(columns.begin(), columns.end(), [](const auto &column) {
+        return takesClasses(column->input);
+      });
+  if (found == columns.end())
+    throw Failure(Usage, "--sampling=balanced requires an input 'labels' with "
+                         "one class number for each sample, which the model "
+                         "does not take");
+  const Column &labels = **found;
+  const uint64_t size = mpc_dtype_size(labels.input.dtype);
+  constexpr uint64_t piece = 4096;
+  std::map<int64_t, std::vector<uint64_t>> members;
+  for (uint64_t first = 0; first < numSamples(); first += piece) {
+    const SampleBatch rows = {
+        rowsOf(batchAt(first, piece, numSamples())), {}, 0};
+    std::vector<char> values(rows.samples.size() * size);
+    labels.gather(rows, values.data());
+    for (size_t i = 0; i < rows.samples.size(); ++i) {
+      int64_t number = 0; // Little-endian: an i32 class is not negative.
+      std::memcpy(&number, &values[i * size], size);
+      if (!labels.ignores(rows.samples[i]))
+        members[number].push_back(first + i);
+    }
+  }
+  return members;
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #include "tools/mpc/data/sources/DataSource.h"
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -43,9 +44,18 @@ public:
   /// numSamples(); the rest of the batch repeats the last of them.
   const std::vector<mpc_tensor_t> &gather(const std::vector<uint64_t> &indices);
 
+  /// The same for samples that are augmented, if the options say so.
+  const std::vector<mpc_tensor_t> &gather(const SampleBatch &batch);
+
   /// Starts to gather a batch in the background if that takes long; the next
-  /// call of gather() with the same indices returns it.
+  /// call of gather() with the same samples returns it.
   void prefetch(const std::vector<uint64_t> &indices);
+  void prefetch(const SampleBatch &batch);
+
+  /// The indices of the samples of each class, by the numbers in `labels`,
+  /// without labels that the loss ignores. Throws a Failure if there is no
+  /// input `labels` with one class number for each sample.
+  std::map<int64_t, std::vector<uint64_t>> membersOfClasses() const;
 
   /// Seconds that have been spent in gather().
   double secondsWaited() const { return waited; }
@@ -80,7 +90,7 @@ private:
   /// The positions of samples in the arrays; the last one is repeated to fill a
   /// batch.
   std::vector<uint64_t> rowsOf(const std::vector<uint64_t> &indices) const;
-  std::vector<uint64_t> rowsOfBatch(const std::vector<uint64_t> &indices) const;
+  SampleBatch rowsOfBatch(const SampleBatch &samples) const;
 
   void bind(const DataSource &source, const DataOptions &options,
             const std::vector<Binding> &inputs,

@@ -2,14 +2,14 @@
 #ifndef MPC_TOOLS_MPC_TRAINING_SAMPLER_H
 #define MPC_TOOLS_MPC_TRAINING_SAMPLER_H
 
+#include "tools/mpc/data/augment/SampleBatch.h"
+#include "tools/mpc/training/sampling/SampleOrder.h"
+
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 namespace mpc::tool {
-
-/// A permutation of 0 ... count-1 that depends only on `seed`, `epoch` and
-/// `count`. Every permutation is equally likely, up to the quality of Philox.
-std::vector<uint64_t> permute(uint64_t count, uint64_t seed, uint64_t epoch);
 
 /// The samples of the batch that begins at `first`, if batches are taken in
 /// order: as many as there are, none behind the end.
@@ -26,38 +26,42 @@ public:
     uint64_t batch = 0; ///< Batches of this epoch that have been returned.
   };
 
-  /// `numSamples` must be at least `batchSize`. Samples that do not fill the
-  /// last batch of an epoch are left out; with shuffling, these differ from
+  /// The order must have at least `batchSize` samples. Samples that do not fill
+  /// the last batch of an epoch are left out; with shuffling, these differ from
   /// epoch to epoch.
+  Sampler(std::unique_ptr<SampleOrder> order, uint64_t batchSize,
+          uint64_t seed);
+
+  /// The same for the order of makeOrder().
   Sampler(uint64_t numSamples, uint64_t batchSize, uint64_t seed, bool shuffle);
 
-  uint64_t batchesPerEpoch() const { return numSamples / batchSize; }
+  uint64_t batchesPerEpoch() const { return order->numSamples / batchSize; }
   Position position() const { return at; }
+
+  /// The name of the order in checkpoints.
+  const char *orderName() const { return order->name(); }
 
   /// Uses the orders of another seed from now on.
   void reseed(uint64_t newSeed);
 
+  /// Uses another order from now on, of the same number of samples.
+  void setOrder(std::unique_ptr<SampleOrder> newOrder);
+
   /// Goes to a position with `batch` below batchesPerEpoch().
   void seek(Position position);
 
-  /// Indices of the next batch; valid until the next call.
-  const std::vector<uint64_t> &next();
+  SampleBatch next();
 
-  /// Indices of the batch that next() will return; none at the end of an epoch,
-  /// where the next order is not yet known.
-  std::vector<uint64_t> following() const;
+  /// The batch that next() will return; without samples at the beginning of an
+  /// epoch, whose order is not yet known.
+  SampleBatch following() const;
 
 private:
-  /// The batch at a position of the current order.
-  void fill(uint64_t position, std::vector<uint64_t> &indices) const;
-
-  const uint64_t numSamples, batchSize;
+  std::unique_ptr<SampleOrder> order;
+  const uint64_t batchSize;
   uint64_t seed;
-  const bool shuffle;
   Position at;
-  std::vector<uint64_t>
-      order; ///< Order of epoch `at.epoch`; empty: not yet computed.
-  std::vector<uint64_t> batch;
+  bool hasBegun = false; ///< Whether the order is that of epoch `at.epoch`.
 };
 
 } // namespace mpc::tool

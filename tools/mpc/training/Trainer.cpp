@@ -6,6 +6,7 @@
 #include "tools/mpc/checkpoints/ClassProperty.h"
 #include "tools/mpc/checkpoints/TrainProperties.h"
 #include "tools/mpc/checkpoints/TrainedOptions.h"
+#include "tools/mpc/training/sampling/BalanceClasses.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,8 @@ static SessionSettings forTraining(const TrainOptions &options, uint64_t seed) {
   return settings;
 }
 
-static Sampler makeSampler(const Dataset &data, uint64_t seed, bool shuffle) {
+static Sampler makeSampler(const Dataset &data, uint64_t seed,
+                           const TrainOptions &options) {
   if (data.numSamples() < data.batchSize())
     throw Failure(Usage,
                   format("%s has %s, fewer than one batch of %llu; compile the "
@@ -32,7 +34,10 @@ static Sampler makeSampler(const Dataset &data, uint64_t seed, bool shuffle) {
                          data.path.c_str(),
                          formatCount(data.numSamples(), "sample").c_str(),
                          static_cast<unsigned long long>(data.batchSize())));
-  return Sampler(data.numSamples(), data.batchSize(), seed, shuffle);
+  return Sampler(options.sampling == "balanced"
+                     ? balanceClasses(data)
+                     : makeOrder(data.numSamples(), !options.noShuffle),
+                 data.batchSize(), seed);
 }
 
 //===----------------------------------------------------------------------===//
@@ -56,7 +61,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
       metrics(metrics), seed(options.seed.value_or(0)),
       isScheduled(hasSchedule(program)),
       session(program, forTraining(options, seed)),
-      sampler(makeSampler(data, seed, !options.noShuffle)),
+      sampler(makeSampler(data, seed, options)),
       progress(stderr, options.quiet) {
   std::error_code ignored;
   bool isNew = !std::filesystem::exists(options.checkpointDir, ignored);
@@ -241,10 +246,10 @@ void Trainer::checkLoss(const mpc_step_info_t &info) const {
 /// Queues the next batch. Settles earlier batches whose results have become
 /// known.
 void Trainer::queueBatch() {
-  const std::vector<uint64_t> &samples = sampler.next();
-  const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
+  const SampleBatch batch = sampler.next();
+  const std::vector<mpc_tensor_t> &inputs = data.gather(batch);
   data.prefetch(sampler.following());
-  queued.push_back({++calls, samples});
+  queued.push_back({++calls, batch.samples});
   mpc_step_info_t info = {};
   info.struct_size = sizeof(info);
   mpc_status_t status =
@@ -477,6 +482,8 @@ void Trainer::setProperties() {
   session.setProperty(kSeed, std::to_string(seed));
   session.setProperty(kSamples, std::to_string(data.numSamples()));
   session.setProperty(kShuffle, options.noShuffle ? "0" : "1");
+  if (*sampler.orderName())
+    session.setProperty(kOrder, sampler.orderName());
   session.setProperty(kLoss, epochLoss.toText());
   session.setProperty(kData, data.fingerprint());
   rememberClasses(session, data.classes());

@@ -51,6 +51,7 @@ struct TrainOptions {
   uint64_t patience = 0;  ///< Evaluations; 0: never stop early.
   uint64_t keep = 3;      ///< Checkpoints to keep; 0: all.
   bool resume = false, noShuffle = false, json = false, quiet = false;
+  std::string sampling;   ///< Value of the option: uniform, balanced or empty.
   std::string resumeMode; ///< Value of the option: yes, force or empty.
   bool force = false;     ///< Resume even with another loss or optimizer.
   std::string onNanText;  ///< Value of the option, or empty.

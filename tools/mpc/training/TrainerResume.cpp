@@ -6,6 +6,7 @@
 #include "tools/mpc/checkpoints/TrainProperties.h"
 #include "tools/mpc/checkpoints/TrainedOptions.h"
 #include "tools/mpc/training/Trainer.h"
+#include "tools/mpc/training/sampling/ContinueOrder.h"
 
 #include "runtime/src/base/guard.h"
 #include "runtime/src/checkpoint/checkpoint.h"
@@ -219,6 +220,9 @@ void Trainer::restorePosition() {
   if (position.batch >= sampler.batchesPerEpoch())
     throw Failure(Damaged,
                   "the checkpoint's position is past the end of the epoch");
+  if (auto order = orderToContinue(session.property(kOrder).value_or(""),
+                                   sampler.orderName(), data.numSamples()))
+    sampler.setOrder(std::move(order));
   seed = savedSeed;
   sampler.reseed(seed);
   sampler.seek(position);

@@ -2,6 +2,7 @@
 // CPU, which reports it immediately: there is no visible difference.
 
 #include "test/runtime/cuda/kernels.h"
+#include "tools/mpc/checkpoints/TrainProperties.h"
 #include "tools/mpc/training/Trainer.h"
 #include "tools/npz/Npz.h"
 
@@ -80,8 +81,9 @@ protected:
   void writeOneEpoch() {
     std::vector<float> x(4 * 400, 1);
     std::vector<int64_t> labels(400, 0);
-    npz::write(options.data.path, {makeArray("x", "float32", {400, 4}, x),
-                              makeArray("labels", "int64", {400}, labels)});
+    npz::write(options.data.path,
+               {makeArray("x", "float32", {400, 4}, x),
+                makeArray("labels", "int64", {400}, labels)});
   }
 
   /// Trains and returns the output on stdout, except for the last line about
@@ -186,6 +188,50 @@ TEST_F(TrainerTest, ResumesOnTheOtherDevice) {
   options.resume = true;
   parts += stepsOf(train("cpu"));
   EXPECT_EQ(parts, whole);
+}
+
+/// Older versions kept the order of any number of samples in memory; newer ones
+/// compute that of many samples, and record it.
+TEST_F(TrainerTest, ContinuesInTheOrderOfOlderVersions) {
+  constexpr int64_t count = tool::kMaxStoredOrder + 1, batch = 4;
+  auto write = [&](const std::string &path,
+                   const std::vector<uint64_t> &samples) {
+    std::vector<float> x;
+    for (uint64_t sample : samples)
+      for (int j = 0; j < 4; ++j)
+        x.push_back((sample * 7 + j) % 1000 * 0.001f);
+    const int64_t size = samples.size();
+    npz::write(path, {makeArray("x", "float32", {size, 4}, x),
+                      makeArray("labels", "int64", {size},
+                                std::vector<int64_t>(size, 0))});
+  };
+  options.data = folder / "many.npz";
+  write(options.data.path, tool::batchAt(0, count, count));
+  options.learningRate = 0;
+  options.steps = 2;
+  options.checkpointDir = folder / "run";
+  train("cpu");
+  {
+    tool::Program program(options.package);
+    tool::Session session(program, options.session);
+    std::string mismatch;
+    session.loadLatest(options.checkpointDir, mismatch);
+    EXPECT_EQ(session.property(tool::kOrder), "computed");
+    session.setProperty(tool::kOrder, "");
+    tool::check(mpc_session_save_checkpoint(session.get(),
+                                            (folder / "run/step-3").c_str()));
+  }
+  options.steps = 4;
+  options.resume = true;
+  std::string found = stepsOf(train("cpu"));
+
+  const std::vector<uint64_t> order = tool::permute(count, *options.seed, 0);
+  write(options.data.path, {order.begin(), order.begin() + 4 * batch});
+  options.checkpointDir.clear();
+  options.resume = false;
+  options.noShuffle = true;
+  std::string expected = stepsOf(train("cpu"));
+  EXPECT_EQ(found, expected.substr(expected.find("{\"step\":3,")));
 }
 
 TEST_F(TrainerTest, WaitsForTheDeviceNoMoreOftenInALongRun) {

@@ -40,24 +40,24 @@ ImageColumn::ImageColumn(const Binding &input, const ImageLayout &layout,
     : Column(input), layout(layout), folder(std::move(folder)),
       files(std::move(files)), scaling(std::move(scaling)) {}
 
-void ImageColumn::gather(const std::vector<uint64_t> &rows, char *batch) const {
+void ImageColumn::gather(const SampleBatch &rows, char *batch) const {
   const uint64_t rowBytes = layout.channels * layout.height * layout.width *
                             mpc_dtype_size(input.dtype);
   std::atomic<size_t> next = 0;
   std::exception_ptr error;
   std::mutex mutex;
   auto work = [&] {
-    for (size_t i; (i = next++) < rows.size();)
+    for (size_t i; (i = next++) < rows.samples.size();)
       try {
-        decode(rows[i], batch + i * rowBytes);
+        decode(rows.samples[i], batch + i * rowBytes);
       } catch (...) {
         std::lock_guard<std::mutex> lock(mutex);
         error = std::current_exception();
-        next = rows.size();
+        next = rows.samples.size();
       }
   };
-  std::vector<std::thread> threads(
-      std::min<size_t>(std::thread::hardware_concurrency(), rows.size()));
+  std::vector<std::thread> threads(std::min<size_t>(
+      std::thread::hardware_concurrency(), rows.samples.size()));
   for (std::thread &thread : threads)
     thread = std::thread(work);
   for (std::thread &thread : threads)

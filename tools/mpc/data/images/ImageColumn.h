@@ -33,7 +33,7 @@ public:
 
   uint64_t numSamples() const override { return files->size(); }
   /// Decodes on all cores.
-  void gather(const std::vector<uint64_t> &rows, char *batch) const override;
+  void gather(const SampleBatch &rows, char *batch) const override;
   bool isSlow() const override { return true; }
   std::string fingerprint() const override;
 
