@@ -31,7 +31,9 @@ static std::unique_ptr<DataSource> open(char letter, const std::string &path) {
 
 /// Decodes and resizes an image, as the input of a model.
 static void readImage(const std::string &path) {
-  const Image image = decodeImage(path, 3, 4, 4);
+  const Image image = decodeImage(path, 3, [](ImageSize) {
+    return ImageSize{4, 4};
+  });
   if (image.pixels.size() != image.width * image.height * 3 ||
       resize(image, centerOf(image, 4, 4), 4, 4).size() != 48)
     std::abort();

@@ -57,6 +57,7 @@ GROUPS = {
     "masters": of_training("masters", "numpy onnx torch", "12 of NumPy; stochastic rounding 7"),
     "metrics": of_training("metrics", "numpy onnx scikit-learn", "5 of NumPy"),
     "images": of_training("images", "numpy pillow", "11 of NumPy"),
+    "augment": of_training("augment", "numpy pillow torch", "21 of NumPy"),
     "training_info": of_training("training_info", "numpy onnx torch", "7 of NumPy"),
     **make_families(),
     "recognized": Group("goldens/recognized/bf16", "goldens/makers/make_recognized.py",

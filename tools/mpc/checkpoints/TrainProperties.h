@@ -15,6 +15,9 @@ constexpr const char *kShuffle = "train.shuffle";
 
 /// The name of the order of samples: SampleOrder::name(). Absent if it is "".
 constexpr const char *kOrder = "train.order";
+/// How samples are augmented: Augmentation::describe(). Absent if they have
+/// never been.
+constexpr const char *kAugment = "train.augment";
 
 /// Losses of the epoch so far: EpochLoss::toText().
 constexpr const char *kLoss = "train.loss";

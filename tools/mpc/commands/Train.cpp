@@ -77,6 +77,9 @@ static int runTrain(const TrainOptions &options) {
   if (options.sampling == "balanced" && options.noShuffle)
     throw Failure(Usage, "--sampling=balanced takes samples in a random order, "
                          "so it cannot be combined with --no-shuffle");
+  if (parseAugmentation(options.data.augment).shift && options.evalSplit > 0)
+    throw Failure(Usage, "--augment=shift would train on tokens that "
+                         "--eval-split holds out; use --eval-data");
   options.init.checkUsage();
   if (isCheckpoint(options.checkpointDir))
     throw Failure(Usage,
@@ -157,6 +160,13 @@ Action mpc::tool::addTrain(CLI::App &app) {
                          std::string(kDataFormats))
       ->required();
   train
+      ->add_option("--augment", options->data.augment,
+                   "Change training samples at random: images by flip, vflip, "
+                   "crop[=SCALE], pad=N, rotate=DEGREES, color=X, cutout=N; "
+                   "windows of a text by shift")
+      ->option_text("LIST")
+      ->check(NotEmpty());
+  train
       ->add_option("--eval-data", options->evalData,
                    "Data to evaluate on after each epoch")
       ->option_text("PATH");
@@ -207,7 +217,7 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->check(Above(0));
   train
       ->add_option("--seed", options->seed,
-                   "Seed for shuffling and dropout (default: 0)")
+                   "Seed for shuffling, augmentation and dropout (default: 0)")
       ->option_text("N")
       ->check(Whole(0));
   train->add_flag("--no-shuffle", options->noShuffle,

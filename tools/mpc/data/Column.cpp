@@ -3,6 +3,7 @@
 #include "tools/mpc/data/Column.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/BindArrays.h"
+#include "tools/mpc/data/augment/Draws.h"
 
 #include "runtime/src/base/number.h"
 
@@ -174,6 +175,14 @@ StoredColumn::Place StoredColumn::placeOf(uint64_t row,
                     array.rowStride.value_or(inner)};
 }
 
+uint64_t StoredColumn::shiftOf(const SampleBatch &batch, size_t index) const {
+  if (shiftLimit == 1 || !batch.isAugmented())
+    return 0;
+  Draws draws(batch.seed, batch.passes[index], /*sample=*/0);
+  draws.begin(Draws::Shift);
+  return draws.below(shiftLimit);
+}
+
 void StoredColumn::gather(const SampleBatch &rows, char *batch) const {
   const uint64_t rowBytes = inner * mpc_dtype_size(input.dtype);
   std::vector<char> buffer;
@@ -181,6 +190,7 @@ void StoredColumn::gather(const SampleBatch &rows, char *batch) const {
   for (uint64_t o = 0; o < outer; ++o)
     for (size_t i = 0; i < rows.samples.size(); ++i) {
       Place place = placeOf(rows.samples[i], o);
+      place.first += shiftOf(rows, i);
       const uint64_t size = sizes[place.part];
       const char *from = parts[place.part].elements.part(place.first * size,
                                                          inner * size, buffer);
@@ -198,6 +208,7 @@ void StoredColumn::prefetch(const SampleBatch &rows) const {
   for (uint64_t o = 0; o < outer; ++o)
     for (size_t i = 0; i < rows.samples.size(); ++i) {
       Place place = placeOf(rows.samples[i], o);
+      place.first += shiftOf(rows, i);
       const uint64_t size = sizes[place.part];
       parts[place.part].elements.prefetch(place.first * size, inner * size);
     }

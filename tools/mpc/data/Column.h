@@ -74,7 +74,14 @@ public:
   /// 255, are not scaled".
   const std::string &remark() const { return remarkText; }
 
+  /// Moves all rows of a pass by the same random number of elements, below
+  /// `limit`. Rows must have as many elements behind them.
+  void shiftRows(uint64_t limit) { shiftLimit = limit; }
+
 private:
+  /// The number of elements by which the rows of a pass are moved.
+  uint64_t shiftOf(const SampleBatch &batch, size_t index) const;
+
   /// Some samples of a row in the elements of one array.
   struct Place {
     size_t part;
@@ -93,6 +100,7 @@ private:
   std::vector<Convert> converts; ///< For each part; null: the same type.
   const Scaling scaling;
   std::string remarkText;
+  uint64_t shiftLimit = 1;
 };
 
 } // namespace mpc::tool

@@ -27,17 +27,19 @@ struct DataOptions {
   std::vector<std::string> normalizations;
   std::optional<uint64_t> stride;     ///< Tokens between windows of a text.
   std::optional<uint64_t> labelShift; ///< Tokens that labels are ahead.
-  ClassNames classes; ///< By inputs; known from the training data.
+  std::string augment; ///< See parseAugmentation; for training only.
+  ClassNames classes;  ///< By inputs; known from the training data.
 
   /// Adds the options to a command; `what` says what --data must contain. The
   /// other options are in a group of the help, which may be rare (see Help.h).
   CLI::Option *addTo(CLI::App &command, const std::string &what,
                      const std::string &group = "Data");
 
-  /// The same options for other data.
+  /// The same options for data to evaluate on, which is not augmented.
   DataOptions with(const std::string &otherPath) const {
     DataOptions other = *this;
     other.path = otherPath;
+    other.augment.clear();
     return other;
   }
 

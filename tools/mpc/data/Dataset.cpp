@@ -5,6 +5,7 @@
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/BindArrays.h"
+#include "tools/mpc/data/augment/AugmentedColumn.h"
 #include "tools/mpc/data/sources/Files.h"
 #include "tools/mpc/data/sources/OpenData.h"
 #include "tools/mpc/data/sources/TokenWindows.h"
@@ -59,6 +60,10 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
                    const std::vector<Binding> &inputs,
                    std::vector<std::string> &notes) {
   checkScalingNames(inputs, options.scales, options.normalizations);
+  const Augmentation augmentation = parseAugmentation(options.augment);
+  const Binding *augmented = nullptr;
+  if (augmentation.changesImages())
+    augmented = &findAugmented(augmentation, inputs);
   // Check all types first: reading may take long.
   std::vector<std::string> arrays;
   std::vector<Scaling> scalings;
@@ -66,7 +71,9 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
   for (const Binding &input : inputs) {
     scalings.push_back(
         scalingOf(input, options.scales, options.normalizations));
-    made.push_back(source.makeColumn(input, scalings.back()));
+    made.push_back(source.makeColumn(input, scalings.back(), augmentation));
+    if (&input == augmented && !made.back())
+      requireArrayAugmentation(augmentation, source.path);
   }
   if (std::all_of(made.begin(), made.end(),
                   [](const auto &column) { return !column; }))
@@ -94,8 +101,15 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
       notes.push_back(path + ": " + describeClasses(input.name, classes));
       classNames[input.name] = std::move(classes);
     }
-    columns.push_back(std::move(column));
+    if (&input == augmented)
+      columns.push_back(
+          std::make_shared<AugmentedColumn>(std::move(column), augmentation));
+    else
+      columns.push_back(std::move(column));
   }
+  if (augmented)
+    notes.push_back(path + ": training samples are augmented with " +
+                    augmentation.describe());
   prepareTensors();
 }
 

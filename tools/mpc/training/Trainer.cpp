@@ -484,6 +484,9 @@ void Trainer::setProperties() {
   session.setProperty(kShuffle, options.noShuffle ? "0" : "1");
   if (*sampler.orderName())
     session.setProperty(kOrder, sampler.orderName());
+  std::string augmentation = parseAugmentation(options.data.augment).describe();
+  if (!augmentation.empty() || session.property(kAugment))
+    session.setProperty(kAugment, augmentation);
   session.setProperty(kLoss, epochLoss.toText());
   session.setProperty(kData, data.fingerprint());
   rememberClasses(session, data.classes());

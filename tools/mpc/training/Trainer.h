@@ -108,6 +108,7 @@ private:
   void noteKeptRate() const;
   void checkTrainedOptions(const std::string &mismatch);
   void restorePosition();
+  void noteOtherAugmentation() const;
   void noteOtherData() const;
   void noteSamplesLeftOut() const;
   void printDevice() const;

@@ -74,6 +74,7 @@ bool Trainer::resume(bool isNew) {
   checkTrainedOptions(mismatch);
   restorePosition();
   noteOtherData();
+  noteOtherAugmentation();
   epochLoss.restore(session.property(kLoss).value_or(""));
   std::optional<std::string> before = session.property(kBestSoFar);
   if (best && before && !best->restore(*before))
@@ -170,6 +171,18 @@ void Trainer::noteOtherData() const {
   if (!others.empty())
     note(joinWords(others) + (others.size() > 1 ? " differ" : " differs") +
          " from the data that the checkpoint was trained on");
+}
+
+/// Notes an augmentation that differs from that of the checkpoint. The change
+/// may be intended: some schedules end with less of it.
+void Trainer::noteOtherAugmentation() const {
+  std::string before = session.property(kAugment).value_or(""),
+              now = parseAugmentation(options.data.augment).describe();
+  auto textOf = [](const std::string &what) {
+    return what.empty() ? "no augmentation" : "--augment=" + what;
+  };
+  if (before != now)
+    note("continuing with " + textOf(now) + " instead of " + textOf(before));
 }
 
 /// Evaluates again if that was due after the step of the checkpoint, which is

@@ -47,7 +47,7 @@ static void checkSize(const std::string &path, Image &image) {
 //===----------------------------------------------------------------------===//
 
 static Image decodePng(const std::string &path, const std::vector<char> &bytes,
-                       uint64_t channels) {
+                       uint64_t channels, const ChooseSize &choose) {
   png_image png = {};
   png.version = PNG_IMAGE_VERSION;
   if (!png_image_begin_read_from_memory(&png, bytes.data(), bytes.size()))
@@ -63,6 +63,7 @@ static Image decodePng(const std::string &path, const std::vector<char> &bytes,
     png_image_free(&png);
     throw;
   }
+  choose({image.width, image.height});
   png_color black = {0, 0, 0};
   if (!png_image_finish_read(&png, &black, image.pixels.data(), 0, nullptr))
     fail(path, png.message); // libpng has freed its memory.
@@ -94,11 +95,11 @@ struct JpegErrors {
 } // namespace
 
 /// The number of eighths of the size at which to decode.
-static unsigned eighthsFor(const jpeg_decompress_struct &jpeg, uint64_t width,
-                           uint64_t height) {
+static unsigned eighthsFor(const jpeg_decompress_struct &jpeg,
+                           ImageSize least) {
   unsigned eighths = 8;
-  while (eighths > 1 && jpeg.image_width * (eighths / 2) / 8 >= width &&
-         jpeg.image_height * (eighths / 2) / 8 >= height)
+  while (eighths > 1 && jpeg.image_width * (eighths / 2) / 8 >= least.width &&
+         jpeg.image_height * (eighths / 2) / 8 >= least.height)
     eighths /= 2;
   return eighths;
 }
@@ -106,7 +107,7 @@ static unsigned eighthsFor(const jpeg_decompress_struct &jpeg, uint64_t width,
 /// Decodes into `image`, or returns false and the reason in `errors`. It has no
 /// objects with destructors, which longjmp would skip.
 static bool decodeJpegInto(Image *image, const unsigned char *bytes,
-                           uint64_t size, uint64_t width, uint64_t height,
+                           uint64_t size, const ChooseSize &choose,
                            void (*allocate)(Image *), JpegErrors *errors) {
   jpeg_decompress_struct jpeg = {};
   jpeg.err = jpeg_std_error(&errors->manager);
@@ -120,7 +121,8 @@ static bool decodeJpegInto(Image *image, const unsigned char *bytes,
   jpeg_mem_src(&jpeg, bytes, size);
   jpeg_read_header(&jpeg, TRUE);
   jpeg.out_color_space = image->channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
-  jpeg.scale_num = eighthsFor(jpeg, width, height);
+  jpeg.scale_num =
+      eighthsFor(jpeg, choose({jpeg.image_width, jpeg.image_height}));
   jpeg.scale_denom = 8;
   jpeg_calc_output_dimensions(&jpeg);
   image->width = jpeg.output_width;
@@ -143,7 +145,7 @@ static bool decodeJpegInto(Image *image, const unsigned char *bytes,
 }
 
 static Image decodeJpeg(const std::string &path, const std::vector<char> &bytes,
-                        uint64_t channels, uint64_t width, uint64_t height) {
+                        uint64_t channels, const ChooseSize &choose) {
   Image image;
   image.channels = channels;
   JpegErrors errors;
@@ -158,18 +160,18 @@ static Image decodeJpeg(const std::string &path, const std::vector<char> &bytes,
   };
   if (!decodeJpegInto(&image,
                       reinterpret_cast<const unsigned char *>(bytes.data()),
-                      bytes.size(), width, height, allocate, &errors))
+                      bytes.size(), choose, allocate, &errors))
     fail(path, errors.message);
   return image;
 }
 
 Image mpc::tool::decodeImage(const std::string &path, uint64_t channels,
-                             uint64_t width, uint64_t height) {
+                             const ChooseSize &choose) {
   OpenedFile file(path);
   std::vector<char> bytes = file.read(0, file.size);
   if (bytes.size() >= 8 && std::memcmp(bytes.data(), "\x89PNG", 4) == 0)
-    return decodePng(path, bytes, channels);
+    return decodePng(path, bytes, channels, choose);
   if (bytes.size() >= 3 && std::memcmp(bytes.data(), "\xff\xd8\xff", 3) == 0)
-    return decodeJpeg(path, bytes, channels, width, height);
+    return decodeJpeg(path, bytes, channels, choose);
   fail(path, "it is neither a PNG nor a JPEG file");
 }

@@ -2,6 +2,9 @@
 
 #include "tools/mpc/data/images/ImageColumn.h"
 #include "tools/mpc/base/Text.h"
+#include "tools/mpc/data/augment/ColorJitter.h"
+#include "tools/mpc/data/augment/Pixels.h"
+#include "tools/mpc/data/augment/RandomCrop.h"
 #include "tools/mpc/data/images/ResizeImage.h"
 
 #include "runtime/src/base/number.h"
@@ -17,39 +20,27 @@
 
 using namespace mpc::tool;
 
-std::optional<ImageLayout> ImageLayout::of(const Binding &input) {
-  const std::vector<int64_t> &shape = input.shape;
-  if (shape.size() != 4 || input.batchDim != 0 ||
-      (input.dtype != MPC_DTYPE_F32 && input.dtype != MPC_DTYPE_U8))
-    return std::nullopt;
-  auto isChannels = [&](size_t axis) {
-    return shape[axis] == 1 || shape[axis] == 3;
-  };
-  auto extent = [&](size_t axis) { return static_cast<uint64_t>(shape[axis]); };
-  if (isChannels(1))
-    return ImageLayout{extent(1), extent(2), extent(3), false};
-  if (isChannels(3))
-    return ImageLayout{extent(3), extent(1), extent(2), true};
-  return std::nullopt;
-}
-
 ImageColumn::ImageColumn(const Binding &input, const ImageLayout &layout,
                          std::string folder,
                          std::shared_ptr<const std::vector<std::string>> files,
-                         Scaling scaling)
+                         Scaling scaling, Augmentation augmentation)
     : Column(input), layout(layout), folder(std::move(folder)),
-      files(std::move(files)), scaling(std::move(scaling)) {}
+      files(std::move(files)), scaling(std::move(scaling)),
+      augmentation(std::move(augmentation)) {}
 
 void ImageColumn::gather(const SampleBatch &rows, char *batch) const {
-  const uint64_t rowBytes = layout.channels * layout.height * layout.width *
-                            mpc_dtype_size(input.dtype);
+  const uint64_t rowBytes = layout.size() * mpc_dtype_size(input.dtype);
   std::atomic<size_t> next = 0;
   std::exception_ptr error;
   std::mutex mutex;
   auto work = [&] {
     for (size_t i; (i = next++) < rows.samples.size();)
       try {
-        decode(rows.samples[i], batch + i * rowBytes);
+        const uint64_t row = rows.samples[i];
+        const Draws draws(rows.seed, rows.isAugmented() ? rows.passes[i] : 0,
+                          row);
+        decode(row, rows.isAugmented() ? &draws : nullptr,
+               batch + i * rowBytes);
       } catch (...) {
         std::lock_guard<std::mutex> lock(mutex);
         error = std::current_exception();
@@ -66,12 +57,42 @@ void ImageColumn::gather(const SampleBatch &rows, char *batch) const {
     std::rethrow_exception(error);
 }
 
-void ImageColumn::decode(uint64_t row, char *to) const {
-  const Image image =
-      decodeImage((*files)[row], layout.channels, layout.width, layout.height);
+/// Decodes a file, and resizes the middle of the image, or a random part.
+static std::vector<float> readPart(const std::string &file,
+                                   const ImageLayout &layout,
+                                   const std::optional<double> &minScale,
+                                   const Draws *draws) {
+  if (!draws || !minScale) {
+    const Image image = decodeImage(file, layout.channels, [&](ImageSize) {
+      return ImageSize{layout.width, layout.height};
+    });
+    return resize(image, centerOf(image, layout.width, layout.height),
+                  layout.width, layout.height);
+  }
+  Region part;
+  ImageSize whole;
+  const Image image = decodeImage(file, layout.channels, [&](ImageSize size) {
+    whole = size;
+    part = drawCrop(*draws, size.width, size.height, *minScale);
+    auto least = [](uint64_t wanted, uint64_t extent, double taken) {
+      return static_cast<uint64_t>(std::ceil(wanted * extent / taken));
+    };
+    return ImageSize{least(layout.width, size.width, part.width),
+                     least(layout.height, size.height, part.height)};
+  });
+  const double x = static_cast<double>(image.width) / whole.width,
+               y = static_cast<double>(image.height) / whole.height;
+  return resize(image,
+                {part.left * x, part.top * y, part.width * x, part.height * y},
+                layout.width, layout.height);
+}
+
+void ImageColumn::decode(uint64_t row, const Draws *draws, char *to) const {
   std::vector<float> pixels =
-      resize(image, centerOf(image, layout.width, layout.height), layout.width,
-             layout.height);
+      readPart((*files)[row], layout, augmentation.crop, draws);
+  if (draws && augmentation.color > 0)
+    changeColors(pixels, layout.channels,
+                 drawColors(*draws, augmentation.color));
   const uint64_t area = layout.height * layout.width;
   const bool isFloat = input.dtype == MPC_DTYPE_F32;
   for (uint64_t c = 0; c < layout.channels; ++c)
@@ -89,6 +110,8 @@ void ImageColumn::decode(uint64_t row, char *to) const {
     }
   if (scaling.isGiven())
     scaling.apply(reinterpret_cast<float *>(to), area * layout.channels);
+  if (draws)
+    augmentPixels(input, layout, augmentation, *draws, to);
 }
 
 /// The names and sizes of the files identify them; reading them would take

@@ -3,33 +3,25 @@
 #define MPC_TOOLS_MPC_DATA_IMAGES_IMAGECOLUMN_H
 
 #include "tools/mpc/data/Column.h"
+#include "tools/mpc/data/augment/Augmentation.h"
+#include "tools/mpc/data/augment/Draws.h"
+#include "tools/mpc/data/images/ImageLayout.h"
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace mpc::tool {
 
-/// Where the channels of an image input are.
-struct ImageLayout {
-  uint64_t channels, height, width;
-  bool isChannelsLast;
-
-  /// For f32 or u8 inputs of shape [N, C, H, W] or [N, H, W, C], where C is 1
-  /// or 3; none for others.
-  static std::optional<ImageLayout> of(const Binding &input);
-};
-
-/// Images of any size in files: the middle of each is resized to the input. f32
-/// values are in [0, 1] before they are scaled and normalized; u8 values are
-/// rounded.
+/// Images of any size in files: the middle of each, or a random part for
+/// training, is resized to the input. f32 values are in [0, 1] before they are
+/// scaled and normalized; u8 values are rounded.
 class ImageColumn : public Column {
 public:
   ImageColumn(const Binding &input, const ImageLayout &layout,
               std::string folder,
               std::shared_ptr<const std::vector<std::string>> files,
-              Scaling scaling);
+              Scaling scaling, Augmentation augmentation);
 
   uint64_t numSamples() const override { return files->size(); }
   /// Decodes on all cores.
@@ -38,12 +30,14 @@ public:
   std::string fingerprint() const override;
 
 private:
-  void decode(uint64_t row, char *to) const;
+  /// Decodes an image, and augments it if there are draws.
+  void decode(uint64_t row, const Draws *draws, char *to) const;
 
   const ImageLayout layout;
   const std::string folder;
   const std::shared_ptr<const std::vector<std::string>> files;
   const Scaling scaling;
+  const Augmentation augmentation;
 };
 
 } // namespace mpc::tool

@@ -3,6 +3,7 @@
 #include "tools/mpc/data/images/ImageFolder.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/Text.h"
+#include "tools/mpc/data/images/DecodeImage.h"
 #include "tools/mpc/data/images/ImageColumn.h"
 
 #include <algorithm>
@@ -66,11 +67,12 @@ public:
   std::vector<std::string> classesOf(const std::string &) const override {
     return classes;
   }
-  std::unique_ptr<Column> makeColumn(const Binding &input,
-                                     const Scaling &scaling) const override {
+  std::unique_ptr<Column>
+  makeColumn(const Binding &input, const Scaling &scaling,
+             const Augmentation &augmentation) const override {
     std::optional<ImageLayout> layout = ImageLayout::of(input);
     return layout ? std::make_unique<ImageColumn>(input, *layout, path, files,
-                                                  scaling)
+                                                  scaling, augmentation)
                   : nullptr;
   }
 

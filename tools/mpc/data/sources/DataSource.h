@@ -3,6 +3,7 @@
 #define MPC_TOOLS_MPC_DATA_SOURCES_DATASOURCE_H
 
 #include "tools/mpc/data/Column.h"
+#include "tools/mpc/data/augment/Augmentation.h"
 
 #include <memory>
 #include <string>
@@ -32,9 +33,9 @@ public:
   virtual std::vector<StoredArray> read(const std::string &name) const = 0;
 
   /// Samples that are computed when a batch is gathered, as images are decoded;
-  /// null if this source has none for the input.
-  virtual std::unique_ptr<Column> makeColumn(const Binding &,
-                                             const Scaling &) const {
+  /// null if this source has none for the input. The column augments images.
+  virtual std::unique_ptr<Column> makeColumn(const Binding &, const Scaling &,
+                                             const Augmentation &) const {
     return nullptr;
   }
 

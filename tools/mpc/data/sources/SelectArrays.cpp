@@ -45,9 +45,10 @@ public:
     return all;
   }
   bool isTable() const override { return source->isTable(); }
-  std::unique_ptr<Column> makeColumn(const Binding &input,
-                                     const Scaling &scaling) const override {
-    return source->makeColumn(input, scaling);
+  std::unique_ptr<Column>
+  makeColumn(const Binding &input, const Scaling &scaling,
+             const Augmentation &augmentation) const override {
+    return source->makeColumn(input, scaling, augmentation);
   }
   std::vector<std::string> classesOf(const std::string &name) const override {
     auto found = selections.find(name);

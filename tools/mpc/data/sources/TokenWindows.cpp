@@ -88,8 +88,9 @@ public:
     return {tokens};
   }
 
-  std::unique_ptr<Column> makeColumn(const Binding &input,
-                                     const Scaling &scaling) const override {
+  std::unique_ptr<Column>
+  makeColumn(const Binding &input, const Scaling &scaling,
+             const Augmentation &augmentation) const override {
     const Content content = contentOf(input);
     const uint64_t length = input.shape[1];
     if (content == Content::Ones || content == Content::Positions)
@@ -103,8 +104,11 @@ public:
     part.elements = tokens.elements.from(offset);
     part.shape = {static_cast<int64_t>(windows), static_cast<int64_t>(length)};
     part.rowStride = stride;
-    return std::make_unique<StoredColumn>(
+    auto column = std::make_unique<StoredColumn>(
         input, std::vector<StoredArray>{std::move(part)}, scaling);
+    if (augmentation.shift)
+      column->shiftRows(stride);
+    return column;
   }
 
 private:
@@ -147,9 +151,13 @@ static bool isTokenRow(const DataSource &source,
 std::unique_ptr<DataSource> mpc::tool::cutWindows(
     std::unique_ptr<DataSource> source, const DataOptions &options,
     const std::vector<Binding> &inputs, std::vector<std::string> &notes) {
+  const Augmentation augmentation = parseAugmentation(options.augment);
   if (!isTokenRow(*source, inputs)) {
-    if (options.stride)
-      throw Failure(Usage, "--stride is for a text or a row of tokens, which " +
+    const bool isShifted = augmentation.shift;
+    if (options.stride || isShifted)
+      throw Failure(Usage, (isShifted ? std::string("--augment=shift")
+                                      : std::string("--stride")) +
+                               " is for a text or a row of tokens, which " +
                                source->path + " is not");
     return source;
   }
@@ -170,16 +178,24 @@ std::unique_ptr<DataSource> mpc::tool::cutWindows(
   const uint64_t stride = options.stride.value_or(length);
   const uint64_t shift = options.labelShift.value_or(1);
   const uint64_t count = tokens.count();
-  if (count < length + shift)
+  if (augmentation.shift && stride == 1)
+    throw Failure(Usage, "--augment=shift moves windows by less than --stride, "
+                         "which is 1 here; use a larger one, or omit shift");
+  // All windows may begin up to stride - 1 tokens later.
+  const uint64_t needed =
+      length + shift + (augmentation.shift ? stride - 1 : 0);
+  if (count < needed)
     throw Failure(Usage, source->path + " has " + formatCount(count, "token") +
-                             "; one sample needs " +
-                             formatCount(length + shift));
-  const uint64_t windows = (count - length - shift) / stride + 1;
-  notes.push_back(source->path + ": " + formatCount(count, "token") + " make " +
-                  formatCount(windows, "sample") + " of " +
-                  formatCount(length) + ", " + formatCount(stride) +
-                  " apart (--stride); labels are the tokens " +
-                  (shift == 0 ? "themselves" : formatCount(shift) + " later") +
-                  " (--label-shift)");
+                             "; one sample needs " + formatCount(needed));
+  const uint64_t windows = (count - needed) / stride + 1;
+  notes.push_back(
+      source->path + ": " + formatCount(count, "token") + " make " +
+      formatCount(windows, "sample") + " of " + formatCount(length) + ", " +
+      formatCount(stride) + " apart (--stride)" +
+      (augmentation.shift ? ", which begin at another token in each epoch"
+                          : "") +
+      "; labels are the tokens " +
+      (shift == 0 ? "themselves" : formatCount(shift) + " later") +
+      " (--label-shift)");
   return std::make_unique<WindowsSource>(tokens, windows, stride, shift);
 }
