@@ -75,7 +75,8 @@ COMPILE = {
 }
 TRAIN = {
     "threads": ("--threads=1", "--threads=2 --deterministic"),
-    "order": ("", "--no-shuffle", "--seed=7"),
+    "order": ("", "--no-shuffle", "--seed=7", "--sampling=balanced"),
+    "augmentation": ("", "--augment=flip,pad=1,cutout=2"),
     "evaluation": ("", "--eval-split=0.1", "--eval-split=0.1 --eval-every=2 --keep-best=loss"),
     "nan": ("", "--on-nan=skip", "--on-nan=rollback"),
     "rate": ("", "--lr=0.01"),
