@@ -5,6 +5,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -47,10 +48,15 @@ public:
 /// Runs a subcommand whose options have been parsed.
 using Action = std::function<int()>;
 
+struct NamedTensor;
+/// Reads the initializers of an ONNX file; the compiler has such a function.
+using ReadOnnxWeights = std::vector<NamedTensor>(const std::string &path);
+ReadOnnxWeights readOnnxWeights;
+
 /// Each of these adds one subcommand to `app` and returns its action. They are
 /// in the order of `mpc --help`.
 Action addCompile(CLI::App &app);
-Action addTrain(CLI::App &app);
+Action addTrain(CLI::App &app, ReadOnnxWeights *readOnnx);
 Action addEval(CLI::App &app);
 Action addPredict(CLI::App &app);
 Action addGenerate(CLI::App &app);

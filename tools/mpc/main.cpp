@@ -102,8 +102,10 @@ int main(int argc, char **argv) {
   std::vector<Action> actions;
 #ifdef MPC_HAS_COMPILER
   actions.push_back(addCompile(app));
+  actions.push_back(addTrain(app, readOnnxWeights));
+#else
+  actions.push_back(addTrain(app, nullptr));
 #endif
-  actions.push_back(addTrain(app));
   actions.push_back(addEval(app));
   actions.push_back(addPredict(app));
   actions.push_back(addGenerate(app));

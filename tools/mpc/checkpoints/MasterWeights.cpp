@@ -78,3 +78,26 @@ void mpc::tool::writeWeight(Session &session, const Program &program,
   tensor.data = left.data();
   check(mpc_session_write_state(session.get(), rest.c_str(), &tensor), rest);
 }
+
+void mpc::tool::writeFloats(Session &session, const Program &program,
+                            const mpc_state_info_t &info,
+                            const std::function<double(uint64_t)> &valueAt) {
+  const size_t count = countOf(info);
+  std::vector<double> doubles;
+  std::vector<float> singles;
+  if (info.dtype == MPC_DTYPE_F64) {
+    doubles.resize(count);
+    for (size_t i = 0; i < count; ++i)
+      doubles[i] = valueAt(i);
+  } else {
+    singles.resize(count);
+    for (size_t i = 0; i < count; ++i)
+      singles[i] = static_cast<float>(valueAt(i));
+  }
+  if (isBf16Weight(info))
+    return writeWeight(session, program, info, singles);
+  mpc_tensor_t tensor =
+      tensorOf(info, doubles.empty() ? static_cast<void *>(singles.data())
+                                     : static_cast<void *>(doubles.data()));
+  check(mpc_session_write_state(session.get(), info.name, &tensor), info.name);
+}

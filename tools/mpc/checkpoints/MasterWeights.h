@@ -9,6 +9,8 @@
 
 #include "tools/mpc/base/Runtime.h"
 
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace mpc::tool {
@@ -26,6 +28,12 @@ std::vector<float> readFloats(const Session &session, const Program &program,
 void writeWeight(Session &session, const Program &program,
                  const mpc_state_info_t &info,
                  const std::vector<float> &values);
+
+/// Writes a state of floats or a bf16 weight. `valueAt` returns the value of
+/// each element, in their order.
+void writeFloats(Session &session, const Program &program,
+                 const mpc_state_info_t &info,
+                 const std::function<double(uint64_t)> &valueAt);
 
 } // namespace mpc::tool
 

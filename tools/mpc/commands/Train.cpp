@@ -148,7 +148,7 @@ static void addCheckpointOptions(CLI::App *train, TrainOptions &options) {
       ->group("Checkpoints");
 }
 
-Action mpc::tool::addTrain(CLI::App &app) {
+Action mpc::tool::addTrain(CLI::App &app, ReadOnnxWeights *readOnnx) {
   auto options = std::make_shared<TrainOptions>();
   CLI::App *train = app.add_subcommand("train", "Train a compiled model");
   train->add_option("package", options->package, "Compiled model (.mpc)")
@@ -217,7 +217,8 @@ Action mpc::tool::addTrain(CLI::App &app) {
       ->check(Above(0));
   train
       ->add_option("--seed", options->seed,
-                   "Seed for shuffling, augmentation and dropout (default: 0)")
+                   "Seed for shuffling, augmentation, dropout and --reinit "
+                   "(default: 0)")
       ->option_text("N")
       ->check(Whole(0));
   train->add_flag("--no-shuffle", options->noShuffle,
@@ -234,7 +235,9 @@ Action mpc::tool::addTrain(CLI::App &app) {
                    "skip, or rollback to the last checkpoint")
       ->option_text("HOW")
       ->check(Choice({"abort", "skip", "rollback"}));
+  options->init.readOnnx = readOnnx;
   options->init.addTo(*train);
+  options->drawn.addTo(*train);
   options->session.addTo(*train);
   addCheckpointOptions(train, *options);
   options->profile.addTo(*train);

@@ -71,10 +71,15 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
   if (!options.checkpointDir.empty())
     openCheckpointDir();
   bool isResumed = options.resume && resume(isNew);
-  if (options.init.isGiven() && isResumed)
-    note("--init has no effect: the checkpoint has the weights");
-  else if (options.init.isGiven())
-    options.init.apply(session, program);
+  if (!isResumed)
+    initializeWeights();
+  else
+    for (auto [isGiven, name] :
+         {std::pair(options.init.isGiven(), "--init"),
+          std::pair(options.drawn.isGiven(), "--reinit")})
+      if (isGiven)
+        note(std::string(name) +
+             " has no effect: the checkpoint has the weights");
   if (options.learningRate)
     setRate(*options.learningRate);
   if (options.lossScale)
@@ -94,6 +99,18 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
     currentRate = readRate();
   noteKeptRate();
   openLog();
+}
+
+/// Replaces the weights of the package by those of --init and --reinit.
+void Trainer::initializeWeights() {
+  std::map<std::string, Distribution> drawn = options.drawn.select(program);
+  if (options.init.isGiven()) {
+    std::set<std::string> others;
+    for (const auto &[name, distribution] : drawn)
+      others.insert(name);
+    options.init.apply(session, program, others);
+  }
+  drawWeights(session, program, drawn, seed);
 }
 
 /// Notes a learning rate that the checkpoint has from an earlier --lr.

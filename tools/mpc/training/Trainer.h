@@ -4,7 +4,8 @@
 
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/checkpoints/FolderLock.h"
-#include "tools/mpc/checkpoints/InitialWeights.h"
+#include "tools/mpc/checkpoints/initial/DrawnWeights.h"
+#include "tools/mpc/checkpoints/initial/InitialWeights.h"
 #include "tools/mpc/data/Dataset.h"
 #include "tools/mpc/logs/TrainingLog.h"
 #include "tools/mpc/training/BestCheckpoint.h"
@@ -57,6 +58,7 @@ struct TrainOptions {
   std::string onNanText;  ///< Value of the option, or empty.
   OnNan onNan = OnNan::Abort;
   InitialWeights init;
+  DrawnWeights drawn;
   SessionSettings session;
   ProfileSettings profile;
   LogSettings log;
@@ -102,6 +104,7 @@ private:
   static uint64_t readCount(const Session &session, const char *name);
   void openCheckpointDir();
   bool resume(bool isNew);
+  void initializeWeights();
   void setRate(double rate);
   void setTotalSteps();
   std::optional<double> readRate() const;

@@ -1,14 +1,13 @@
 //===- InitialWeights.cpp - The options --init of mpc train ---------------===//
 
-#include "tools/mpc/checkpoints/InitialWeights.h"
+#include "tools/mpc/checkpoints/initial/InitialWeights.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/checkpoints/Checkpoints.h"
 #include "tools/mpc/checkpoints/MasterWeights.h"
+#include "tools/mpc/checkpoints/initial/WeightsFile.h"
 #include "tools/mpc/options/Checks.h"
 
-#include "runtime/src/base/files.h"
-#include "runtime/src/base/guard.h"
 #include "runtime/src/base/number.h"
 #include "runtime/src/checkpoint/checkpoint.h"
 
@@ -25,8 +24,8 @@ void InitialWeights::addTo(CLI::App &command) {
   command
       .add_option("--init", file,
                   "Begin with these weights: a safetensors file (as PyTorch "
-                  "users save a state_dict), a checkpoint, or a folder of "
-                  "checkpoints")
+                  "users save a state_dict), an ONNX model, a checkpoint, or a "
+                  "folder of checkpoints")
       ->option_text("FILE")
       ->check(NotEmpty())
       ->group("Starting weights");
@@ -76,47 +75,6 @@ static std::string findFile(const std::string &given) {
 }
 
 namespace {
-/// A safetensors file whose header has been read.
-class WeightsFile {
-public:
-  explicit WeightsFile(const std::string &path) : path(path) {
-    using namespace mpc::runtime;
-    check(guard([&]() -> mpc_status_t {
-      MPC_RETURN_IF_ERROR(file.open(system_files(), path));
-      uint8_t length[8] = {};
-      uint64_t size = file.size() < 8 ? 0 : 8;
-      MPC_RETURN_IF_ERROR(file.read_at(length, size, 0));
-      size = safetensors_header_size(length, file.size());
-      std::vector<uint8_t> header(std::max<uint64_t>(size, 8));
-      if (size > 0)
-        MPC_RETURN_IF_ERROR(file.read_at(header.data(), size, 0));
-      return size == 0
-                 ? mpc_status_make(MPC_DAMAGED,
-                                   "'%s' is not a safetensors file; write one "
-                                   "with safetensors.torch.save_file(model."
-                                   "state_dict(), ...)",
-                                   path.c_str())
-                 : parse_safetensors(path, header.data(), file.size(),
-                                     &tensors);
-    }));
-  }
-
-  /// The elements, as f32 or, for f64, as they are.
-  std::vector<char> read(const StoredTensor &tensor) const {
-    std::vector<char> data(tensor.bytes);
-    check(mpc::runtime::guard([&] {
-      return file.read_at(data.data(), tensor.bytes, tensor.offset);
-    }));
-    return data;
-  }
-
-  const std::string path;
-  std::vector<StoredTensor> tensors;
-
-private:
-  mpc::runtime::OpenFile file;
-};
-
 /// A regular expression and what replaces it.
 struct NameMap {
   std::regex from;
@@ -200,30 +158,16 @@ static void writeState(Session &session, const Program &program,
                              formatType(tensor.dtype, tensor.shape) +
                              ", but '" + info.name + "' of the model is " +
                              formatType(info.dtype, shapeOf(info)));
-  std::vector<char> data = file.read(tensor);
-  size_t count = tensor.bytes / mpc_dtype_size(tensor.dtype);
-  std::vector<float> singles;
-  std::vector<double> doubles;
-  for (size_t i = 0; i < count; ++i) {
+  const std::vector<char> data = file.read(tensor);
+  writeFloats(session, program, info, [&](uint64_t i) {
     double value = numberAt(tensor.dtype, data.data(), i);
     if (!std::isfinite(value) || !std::isfinite(static_cast<float>(value)))
       throw Failure(
           Usage,
           subject + format(" contains %g", value) +
               (std::isfinite(value) ? ", which is too large for float32" : ""));
-    if (info.dtype == MPC_DTYPE_F64)
-      doubles.push_back(value);
-    else
-      singles.push_back(static_cast<float>(value));
-  }
-  if (isBf16Weight(info))
-    return writeWeight(session, program, info, singles);
-  void *values = info.dtype == MPC_DTYPE_F64
-                     ? static_cast<void *>(doubles.data())
-                     : static_cast<void *>(singles.data());
-  mpc_tensor_t state = {sizeof(state), info.dtype, info.rank,
-                        info.shape,    values,     {}};
-  check(mpc_session_write_state(session.get(), info.name, &state), info.name);
+    return value;
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -302,8 +246,11 @@ findTied(const WeightsFile &file, const StoredTensor &tensor,
   return nullptr;
 }
 
-void InitialWeights::apply(Session &session, const Program &program) const {
-  WeightsFile weights(findFile(file));
+void InitialWeights::apply(Session &session, const Program &program,
+                           const std::set<std::string> &others) const {
+  const std::unique_ptr<WeightsFile> opened =
+      openWeights(findFile(file), readOnnx);
+  const WeightsFile &weights = *opened;
   std::map<std::string, const StoredTensor *> tensors =
       mapNames(weights, parseMaps(maps));
   std::vector<std::string> missing, unexpected;
@@ -313,6 +260,10 @@ void InitialWeights::apply(Session &session, const Program &program) const {
     if (!info.is_parameter && info.role != MPC_STATE_STATISTIC && !isConstant)
       continue;
     auto found = tensors.find(info.name);
+    if (others.count(info.name) > 0) {
+      tensors.erase(info.name);
+      continue;
+    }
     if (found == tensors.end()) {
       if (!isConstant)
         missing.push_back(info.name);
@@ -331,10 +282,10 @@ void InitialWeights::apply(Session &session, const Program &program) const {
     used.push_back(found->second);
     tensors.erase(found);
   }
-  // Counters of batches are no weights.
+  // Counters of batches are no weights, nor is everything that a model has.
   std::string tied;
   for (const auto &[name, tensor] : tensors) {
-    if (!isFloat(tensor->dtype))
+    if (!isFloat(tensor->dtype) || weights.isModel)
       continue;
     if (const StoredTensor *other = findTied(weights, *tensor, used))
       tied += "; '" + tensor->name + "' is tied to '" + other->name + "'";

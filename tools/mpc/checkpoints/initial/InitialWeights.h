@@ -1,9 +1,10 @@
 //===- InitialWeights.h - The options --init of mpc train -------*- C++ -*-===//
-#ifndef MPC_TOOLS_MPC_CHECKPOINTS_INITIALWEIGHTS_H
-#define MPC_TOOLS_MPC_CHECKPOINTS_INITIALWEIGHTS_H
+#ifndef MPC_TOOLS_MPC_CHECKPOINTS_INITIAL_INITIALWEIGHTS_H
+#define MPC_TOOLS_MPC_CHECKPOINTS_INITIAL_INITIALWEIGHTS_H
 
 #include "tools/mpc/base/Runtime.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,10 +22,14 @@ public:
 
   bool isGiven() const { return !file.empty(); }
 
-  /// Writes the values to the session. Throws a Failure if a type or a shape
-  /// does not fit, or, unless strictness is off, if the names of the file are
-  /// not those of the program.
-  void apply(Session &session, const Program &program) const;
+  /// Writes the values to the session, except those of the parameters
+  /// `others`. Throws a Failure if a type or a shape does not fit, or, unless
+  /// strictness is off, if the names of the file are not those of the program.
+  void apply(Session &session, const Program &program,
+             const std::set<std::string> &others) const;
+
+  /// Null in an mpc without the compiler.
+  ReadOnnxWeights *readOnnx = nullptr;
 
 private:
   std::string file;
@@ -34,4 +39,4 @@ private:
 
 } // namespace mpc::tool
 
-#endif // MPC_TOOLS_MPC_CHECKPOINTS_INITIALWEIGHTS_H
+#endif // MPC_TOOLS_MPC_CHECKPOINTS_INITIAL_INITIALWEIGHTS_H
