@@ -90,7 +90,7 @@ static void writeNpy(const std::string &place, const mpc::npz::Arrays &arrays,
 }
 
 /// The text as a cell of a CSV file, as RFC 4180 describes.
-static std::string quoted(const std::string &text) {
+static std::string quotedCell(const std::string &text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos)
     return text;
   std::string result = "\"";
@@ -104,7 +104,7 @@ static void writeCsv(const std::string &place, const mpc::npz::Arrays &arrays,
   const uint64_t samples = samplesOf(arrays);
   std::string text;
   auto add = [&](const std::string &cell, bool isFirst) {
-    text += (isFirst ? "" : ",") + quoted(cell);
+    text += (isFirst ? "" : ",") + quotedCell(cell);
   };
   for (const mpc::npz::Array &array : arrays) {
     if (array.shape.size() > 2)

@@ -52,7 +52,7 @@ static bool isOfTexts(const Binding &input) {
   return input.shape.size() == 2 && input.batchDim == 0 && input.shape[1] > 0;
 }
 
-static bool isInteger(const Binding &input) {
+static bool takesTokens(const Binding &input) {
   return input.dtype == MPC_DTYPE_I64 || input.dtype == MPC_DTYPE_I32;
 }
 
@@ -66,7 +66,7 @@ static Content contentOf(const Binding &input) {
     return Content::Labels;
   if (input.name.find("mask") != std::string::npos)
     return Content::Ones;
-  if (isInteger(input) && input.name.find("position") != std::string::npos)
+  if (takesTokens(input) && input.name.find("position") != std::string::npos)
     return Content::Positions;
   return Content::Tokens;
 }
@@ -143,7 +143,7 @@ static bool isTokenRow(const DataSource &source,
   mpc::npz::ArrayType row = source.header(names[0]);
   return row.shape.size() == 1 && !isFloat(row) &&
          std::any_of(inputs.begin(), inputs.end(), [](const Binding &input) {
-           return isOfTexts(input) && isInteger(input) &&
+           return isOfTexts(input) && takesTokens(input) &&
                   contentOf(input) == Content::Tokens;
          });
 }
