@@ -32,7 +32,7 @@ import sys
 # The values of each factor: options of mpc compile, then of mpc train.
 COMPILE = {
     "model": ("mlp", "cnn"),
-    "precision": ("fp32", "bf16", "fp16", "tf32", "fp8"),
+    "precision": ("bf16", "fp32", "fp16", "tf32", "fp8"),
     "optimizer": (
         "sgd",
         "momentum",
