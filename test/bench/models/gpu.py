@@ -226,7 +226,7 @@ def row_of(result, modes):
 
 def run(args, chosen):
     chosen = [entry for entry in chosen if (args.folder / f"{entry.name}.json").exists()]
-    modes = ("eager",) if args.dry_run else MODES
+    modes = ("eager",) if args.dry_run else args.modes
     results = []
     with tempfile.TemporaryDirectory() as scratch:
         for result in Benchmark(args, pathlib.Path(scratch)).run(chosen, modes):
@@ -254,6 +254,7 @@ def main():
     parser.add_argument("--target", default="cuda:sm_90", help="of mpc compile")
     parser.add_argument("--bench", type=pathlib.Path, help="the program mpc-gpu-bench")
     parser.add_argument("--device", default="cuda")
+    parser.add_argument("--modes", nargs="+", default=MODES, choices=MODES, help="of PyTorch")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--round-seconds", type=float, default=0.3)
     parser.add_argument("--seconds", type=float, default=600, help="for everything")
