@@ -78,14 +78,19 @@ private:
     return domain.columnBegin < domain.sizes.size() ? access.strides.back() : 0;
   }
 
+  /// The bytes of the narrowest element that is contiguous along the columns.
+  int64_t narrowestElement() const {
+    int64_t narrowest = kAccessBytes;
+    for (const KernelAccess *access : accesses)
+      if (columnStride(*access) == 1)
+        narrowest = std::min(narrowest, bytesOf(access->elementType));
+    return narrowest;
+  }
+
   /// The number of columns that one thread handles at a time: all accesses to
   /// adjacent columns must be whole and aligned.
   unsigned lanes() const {
-    int64_t smallest = kAccessBytes;
-    for (const KernelAccess *access : accesses)
-      if (columnStride(*access) == 1)
-        smallest = std::min(smallest, bytesOf(access->elementType));
-    int64_t lanes = std::min(kMaxLanes, kAccessBytes / smallest);
+    int64_t lanes = std::min(kMaxLanes, kAccessBytes / narrowestElement());
     bool oneRow = domain.columnBegin == 0 && !domain.hasColumnReduction();
     auto isWhole = [&](int64_t count) { return count % lanes == 0; };
     auto allWhole = [&] {
@@ -252,20 +257,35 @@ private:
 
   std::optional<GpuSchedule> columns(GpuSchedule schedule) {
     schedule.walk = GpuSchedule::Walk::Columns;
-    int64_t threads = std::min(powerOf2(vectors), kWarp);
-    schedule.strips = llvm::divideCeil(vectors, threads);
-    schedule.blocks = domain.outer() * schedule.strips;
+    schedule.groupThreads = std::min(powerOf2(vectors), kWarp);
+    schedule.strips = llvm::divideCeil(vectors, schedule.groupThreads);
     // If there are few blocks, more groups share the rows, as far as registers
     // permit.
     int64_t most = kThreads;
-    if (schedule.blocks * kThreads < kFullGpu)
+    if (domain.outer() * schedule.strips * kThreads < kFullGpu)
       while (most < kMaxThreads &&
              registersFor(schedule.lanes * (heldPerColumn() + columnSums())) <=
                  kRegisters / (most * 2))
         most *= 2;
-    schedule.groupThreads = threads;
+    narrowStrips(schedule, most);
+    schedule.blocks = domain.outer() * schedule.strips;
     takeGroups(schedule, domain.rows(), most);
     return inGrid(schedule);
+  }
+
+  /// Narrows the strips of a sum that has less than a block for each
+  /// multiprocessor: a thread waits for the memory of each of its rows, and
+  /// with narrow strips it has fewer.
+  void narrowStrips(GpuSchedule &schedule, int64_t blockThreads) const {
+    const int64_t bytes = schedule.lanes * narrowestElement();
+    auto isBusy = [&] {
+      return domain.outer() * schedule.strips * kMaxThreads >= kFullGpu;
+    };
+    while (!isBusy() && schedule.groupThreads * bytes > kAccessBytes &&
+           domain.rows() * schedule.groupThreads > blockThreads) {
+      schedule.groupThreads /= 2;
+      schedule.strips = llvm::divideCeil(vectors, schedule.groupThreads);
+    }
   }
 
   std::optional<GpuSchedule> outer(GpuSchedule schedule) {

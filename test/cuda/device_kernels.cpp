@@ -34,14 +34,13 @@ MPC_POOL_KERNELS(f16, F16)
       AttentionParams, const float*, T*, float*, float*);                      \
   extern "C" void mpc_attention_softmax_grad_##suffix(                         \
       AttentionParams, const float*, const float*, const float*, const float*, \
-      const T*, const T*, T*, T*);                                             \
-  extern "C" void mpc_attention_bias_grad_##suffix(                            \
-      AttentionParams, const float*, const float*, const float*, const float*, \
-      const T*, const T*, float*, int64_t);
+      const T*, const T*, T*, T*, float*);
 MPC_ATTENTION_KERNELS(f32, float)
 MPC_ATTENTION_KERNELS(bf16, Bf16)
 MPC_ATTENTION_KERNELS(f16, F16)
 #undef MPC_ATTENTION_KERNELS
+extern "C" void mpc_attention_bias_grad(AttentionParams, const float*, float*,
+                                        int64_t);
 extern "C" void mpc_copy_pieces(CopyParams);
 extern "C" void mpc_attention_swap_2(const uint16_t*, uint16_t*, int64_t,
                                      int64_t, int64_t, int64_t);
@@ -126,10 +125,9 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD(mpc_max_pool_grad_##suffix) \
   MPC_ADD(mpc_average_pool_##suffix)  \
   MPC_ADD(mpc_average_pool_grad_##suffix)
-#define MPC_ADD_ATTENTION(suffix)              \
-  MPC_ADD(mpc_attention_softmax_##suffix)      \
-  MPC_ADD(mpc_attention_softmax_grad_##suffix) \
-  MPC_ADD(mpc_attention_bias_grad_##suffix)
+#define MPC_ADD_ATTENTION(suffix)         \
+  MPC_ADD(mpc_attention_softmax_##suffix) \
+  MPC_ADD(mpc_attention_softmax_grad_##suffix)
 #define MPC_ADD_EMBEDDING(suffix)       \
   MPC_ADD(mpc_embedding_2_##suffix)     \
   MPC_ADD(mpc_embedding_4_##suffix)     \
@@ -141,6 +139,7 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD(mpc_observe_##suffix) \
   MPC_ADD(mpc_rounding_##suffix)
 #define MPC_ADD_ALL()               \
+  MPC_ADD(mpc_attention_bias_grad)  \
   MPC_ADD(mpc_copy_pieces)          \
   MPC_ADD(mpc_attention_swap_2)     \
   MPC_ADD(mpc_attention_swap_4)     \

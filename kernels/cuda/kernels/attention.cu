@@ -113,12 +113,13 @@ __device__ __forceinline__ void softmax(const AttentionParams& p,
 }
 
 // The gradient: probabilities overwrite the scores, and gradients of the
-// unscaled scores overwrite those of the probabilities.
+// unscaled scores overwrite those of the probabilities. Writes the gradients of
+// the scaled scores to `bias_terms` unless it is null; it may be `all_grads`.
 template <typename T>
 __device__ __forceinline__ void softmax_grad(
     const AttentionParams& p, const float* all_scores, const float* all_grads,
     const float* high, const float* low, const T* grad, const T* result,
-    T* all_p, T* all_score_grads) {
+    T* all_p, T* all_score_grads, float* bias_terms) {
   for_rows(p, [&](int64_t row, int lane, int32_t visible) {
     const Scores scores(p, all_scores, row);
     const float* p_grads = all_grads + row * p.keys;
@@ -131,54 +132,56 @@ __device__ __forceinline__ void softmax_grad(
     shared = warp_sum(shared);
     const LogSumExp<float> sum = {high[row], low[row]};
     for (int32_t j = lane; j < p.keys; j += kLanes) {
+      // Masked elements may hold anything.
       const float probability =
           j < visible ? probability_of(scores[j], sum) : 0.0f;
-      // Masked elements may hold anything.
-      const float score_grad =
-          j < visible ? probability * (p_grads[j] - shared) * p.scale : 0.0f;
+      const float term =
+          j < visible ? probability * (p_grads[j] - shared) : 0.0f;
       out[j] = T(probability);
-      score_grads[j] = T(score_grad);
+      score_grads[j] = T(term * p.scale);
+      if (bias_terms) bias_terms[row * p.keys + j] = term;
     }
   });
 }
 
 // Adds the gradients of these rows' scores to those of the `count` elements of
 // the first bias: a thread adds all that belong to an element, in order.
-template <typename T>
 __device__ __forceinline__ void bias_grad(const AttentionParams& p,
-                                          const float* all_scores,
-                                          const float* all_grads,
-                                          const float* high, const float* low,
-                                          const T* grad, const T* result,
-                                          float* bias_grads, int64_t count) {
+                                          const float* terms, float* bias_grads,
+                                          int64_t count) {
+  struct Range {
+    int64_t begin, end;
+  };
+  const mpc::kernels::BiasStrides& strides = p.bias_strides[0];
+  const int64_t heads = p.rows / p.queries;
+  const int64_t last_batch = (p.first_head + heads - 1) / p.heads;
   const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int64_t first =
       static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   for (int64_t element = first; element < count; element += threads) {
-    const int32_t j = static_cast<int32_t>(element % p.keys);
-    // The queries to which the element is added.
-    int32_t begin = 0, end = p.queries;
-    if (p.bias_strides[0].row) {
-      begin = static_cast<int32_t>(element / p.keys % p.queries);
-      end = begin + 1;
-    }
-    const int32_t first_query = begin;
-    if (p.causal && begin < j) begin = j;
+    const int64_t j = element % p.keys;
+    int64_t rest = element / p.keys;
+    // The indices in a dimension to which the element is added: one, or all if
+    // the bias has a stride of 0 there.
+    const auto range_of = [&](int64_t stride, int64_t begin, int64_t end) {
+      if (!stride) return Range{begin, end};
+      const int64_t index = rest % end;
+      rest /= end;
+      return Range{index, index + 1};
+    };
+    const Range query = range_of(strides.row, 0, p.queries);
+    const Range head = range_of(strides.head, 0, p.heads);
+    Range batch = {p.first_head / p.heads, last_batch + 1};
+    if (strides.batch) batch = {rest, rest + 1};
     float total = bias_grads[element];
-    for (int64_t head = 0; head < p.rows / p.queries; ++head) {
-      if (bias_at(p, 0, head * p.queries + first_query) + j != element)
-        continue;
-      for (int32_t query = begin; query < end; ++query) {
-        const int64_t row = head * p.queries + query;
-        float shared = 0;
-        for (int32_t e = 0; e < p.value_depth; ++e)
-          shared += static_cast<float>(grad[row * p.value_depth + e]) *
-                    static_cast<float>(result[row * p.value_depth + e]);
-        const float score = Scores(p, all_scores, row)[j];
-        total += probability_of(score, {high[row], low[row]}) *
-                 (all_grads[row * p.keys + j] - shared);
+    for (int64_t b = batch.begin; b < batch.end; ++b)
+      for (int64_t h = head.begin; h < head.end; ++h) {
+        const int64_t here = b * p.heads + h - p.first_head;
+        if (here < 0 || here >= heads) continue;
+        const float* rows = terms + here * p.queries * p.keys + j;
+        for (int64_t q = query.begin; q < query.end; ++q)
+          total += rows[q * p.keys];
       }
-    }
     bias_grads[element] = total;
   }
 }
@@ -222,19 +225,17 @@ MPC_ATTENTION_SWAP(4, uint32_t)
       mpc_attention_softmax_grad_##suffix(                                     \
           AttentionParams params, const float* scores, const float* p_grads,   \
           const float* high, const float* low, const T* grad, const T* result, \
-          T* p, T* score_grads) {                                              \
+          T* p, T* score_grads, float* bias_terms) {                           \
     softmax_grad(params, scores, p_grads, high, low, grad, result, p,          \
-                 score_grads);                                                 \
-  }                                                                            \
-  extern "C" __global__ void __launch_bounds__(256)                            \
-      mpc_attention_bias_grad_##suffix(                                        \
-          AttentionParams params, const float* scores, const float* p_grads,   \
-          const float* high, const float* low, const T* grad, const T* result, \
-          float* bias_grads, int64_t count) {                                  \
-    bias_grad(params, scores, p_grads, high, low, grad, result, bias_grads,    \
-              count);                                                          \
+                 score_grads, bias_terms);                                     \
   }
 MPC_ATTENTION_KERNELS(f32, float)
 MPC_ATTENTION_KERNELS(bf16, Bf16)
 MPC_ATTENTION_KERNELS(f16, F16)
 #undef MPC_ATTENTION_KERNELS
+
+extern "C" __global__ void __launch_bounds__(256)
+    mpc_attention_bias_grad(AttentionParams params, const float* terms,
+                            float* bias_grads, int64_t count) {
+  bias_grad(params, terms, bias_grads, count);
+}

@@ -68,10 +68,8 @@ class ComposedAttention final : public CudaKernel {
         context_.shared->function(context_, function_name_.c_str(), &error);
     if (!function_) return error;
     if (shape_.has_bias_grad) {
-      const std::string name = std::string("mpc_attention_bias_grad_") +
-                               mpc_dtype_name(shape_.dtype);
-      bias_grad_function_ =
-          context_.shared->function(context_, name.c_str(), &error);
+      bias_grad_function_ = context_.shared->function(
+          context_, "mpc_attention_bias_grad", &error);
       if (!bias_grad_function_) return error;
     }
     const int64_t heads = shape_.batch * shape_.key_heads;
@@ -156,7 +154,8 @@ class ComposedAttention final : public CudaKernel {
 
   // Assigns offsets in the workspace, in bytes. For 16-bit operands,
   // probabilities and their gradients are 16-bit and stored separately from the
-  // scores.
+  // scores. Gradients of a bias are summed from those of the scaled scores,
+  // which replace those of the probabilities.
   void lay_out() {
     const auto add = [&](size_t bytes) {
       const size_t offset = workspace_bytes_;
@@ -170,7 +169,10 @@ class ComposedAttention final : public CudaKernel {
     offsets_[kP] = narrow ? add(elements * 2) : offsets_[kScores];
     if (!forward_) {
       offsets_[kPGrads] = add(elements * 4);
-      offsets_[kScoreGrads] = narrow ? add(elements * 2) : offsets_[kPGrads];
+      const bool separate = narrow || shape_.has_bias_grad;
+      offsets_[kScoreGrads] = separate
+                                  ? add(elements * mpc_dtype_size(shape_.dtype))
+                                  : offsets_[kPGrads];
     }
     size_t inner = 0;
     for (const Part* part : {&full_, &rest_})
@@ -249,15 +251,7 @@ class ComposedAttention final : public CudaKernel {
       params.bias_strides[i] = shape_.biases[i];
     }
     constexpr int64_t kWarp = 32;
-    if (bias_grad) {
-      int64_t count = shape_.bias_elements();
-      void* parameters[] = {
-          &params,         &buffers[kScores], &buffers[kPGrads], &sums, &rests,
-          &buffers[kGrad], &buffers[kResult], &bias_grad,        &count};
-      const std::string error = launch(*context_.driver, bias_grad_function_,
-                                       count, stream, parameters);
-      if (!error.empty()) return error;
-    }
+    CUdeviceptr bias_terms = bias_grad ? buffers[kPGrads] : CUdeviceptr{0};
     void* forward[] = {&params, &buffers[kScores], &buffers[kP], &sums, &rests};
     void* backward[] = {&params,
                         &buffers[kScores],
@@ -267,9 +261,16 @@ class ComposedAttention final : public CudaKernel {
                         &buffers[kGrad],
                         &buffers[kResult],
                         &buffers[kP],
-                        &buffers[kScoreGrads]};
-    return launch(*context_.driver, function_, params.rows * kWarp, stream,
-                  forward_ ? forward : backward);
+                        &buffers[kScoreGrads],
+                        &bias_terms};
+    const std::string error =
+        launch(*context_.driver, function_, params.rows * kWarp, stream,
+               forward_ ? forward : backward);
+    if (!bias_grad || !error.empty()) return error;
+    int64_t count = shape_.bias_elements();
+    void* parameters[] = {&params, &bias_terms, &bias_grad, &count};
+    return launch(*context_.driver, bias_grad_function_, count, stream,
+                  parameters);
   }
 
   const bool forward_;
