@@ -5,6 +5,7 @@
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/Lowering/ElementBody.h"
 #include "compiler/Dialect/Train/Ops/Gradient.h"
+#include "compiler/Dialect/Train/Ops/Indexing/IndexGroups.h"
 #include "compiler/Support/Locations.h"
 
 using namespace mlir;
@@ -39,6 +40,10 @@ static LogicalResult inferTypes(ScatterReduceOp::Adaptor op,
       kind != Kind::Min) // scatter_reduce_c3
     return error("'kind' must be add, mul, max or min, but is ",
                  stringifyIntegerOperation(kind));
+  if (failed(
+          IndexGroups{int64_t(op.getGroups()), int64_t(op.getLanes())}.verify(
+              init[0], indices[0], error))) // scatter_reduce_c4
+    return failure();
   types.push_back(op.getInit().getType());
   return success();
 }
@@ -70,6 +75,8 @@ LogicalResult ScatterReduceOp::lowerToLinalg(OpBuilder &builder,
                                              SmallVectorImpl<Value> &results) {
   auto type = cast<RankedTensorType>(getType());
   FloatType compute = getComputeType(getInit());
+  const IndexGroups groups{int64_t(getGroups()), int64_t(getLanes())};
+  const int64_t count = groups.countOf(shapeOf(getIndices())[0]);
   results = emitElementwise(
       builder, getLoc(), TypeRange(getType()), getInit(),
       [&](OpBuilder &inner, Location loc, ValueRange own) -> Values {
@@ -79,11 +86,12 @@ LogicalResult ScatterReduceOp::lowerToLinalg(OpBuilder &builder,
         for (int64_t dim = 1; dim < type.getRank(); ++dim)
           places.push_back(body.position(dim));
         return body.loop(
-            shapeOf(getIndices())[0], own[0],
-            [&](Value turn, ValueRange all) -> Values {
-              Value named = body.toIndex(body.read(getIndices(), turn));
+            count, own[0], [&](Value turn, ValueRange all) -> Values {
+              Value at =
+                  groups.indexAt(body, row, type.getDimSize(0), turn, count);
+              Value named = body.toIndex(body.read(getIndices(), at));
               Value isOurs = body.equals(named, row);
-              places[0] = turn;
+              places[0] = at;
               Value update = body.readIf(isOurs, getUpdates(), places, all[0]);
               Value both = combine(body, inner, loc, getKind(), all[0], update);
               return {body.select(isOurs, both, all[0])};
@@ -156,7 +164,8 @@ std::pair<Value, Value> ScatterReduceGradient::ofProduct(Value grad) {
   Value isUpdateZero = equal(op.getUpdates(), zero);
   Value product = ScatterReduceOp::create(
       builder, loc, select(isInitZero, one, op.getInit()), op.getIndices(),
-      select(isUpdateZero, one, op.getUpdates()), Kind::Mul);
+      select(isUpdateZero, one, op.getUpdates()), Kind::Mul, op.getGroups(),
+      op.getLanes());
   Value zeros = of<AddOp>(select(isInitZero, one, zero),
                           scatterAdd(select(isUpdateZero, one, zero)));
   // The gradients with respect to factors that are 0, and to those that are

@@ -2,6 +2,7 @@
 
 #include "compiler/Import/Ops/Tensor/Index.h"
 
+#include "compiler/Dialect/Train/Ops/Indexing/IndexGroups.h"
 #include "compiler/Import/Ops/Tensor/Gather.h"
 #include "compiler/Import/Ops/Training/Backward.h"
 
@@ -240,13 +241,24 @@ template <bool isTuple> static LogicalResult foldGather(ImportedNode &node) {
 // Scatters
 //===----------------------------------------------------------------------===//
 
+/// `attributes`, and the groups of the indices.
+static SmallVector<NamedAttribute>
+withGroups(ImportedNode &node, const FlatIndex &index,
+           SmallVector<NamedAttribute> attributes) {
+  const auto groups = train::IndexGroups::of(index.rows);
+  attributes.push_back(node.i64("groups", groups.groups));
+  attributes.push_back(node.i64("lanes", groups.lanes));
+  return attributes;
+}
+
 /// The update that each row of the table takes, the last of several; the
 /// smallest i64 for none. A constant if the indices are constants.
 static Value lastUpdates(ImportedNode &node, const FlatIndex &index) {
   int64_t count = product(shapeOf(index.rows));
   if (!index.known || index.tableRows > kMaxKnownElements)
-    return node.emit<train::LastIndexOp>(node.reshape(index.rows, count),
-                                         node.i64("rows", index.tableRows));
+    return node.emit<train::LastIndexOp>(
+        node.reshape(index.rows, count),
+        withGroups(node, index, {node.i64("rows", index.tableRows)}));
   std::vector<int64_t> last(index.tableRows,
                             std::numeric_limits<int64_t>::min());
   for (int64_t i = 0; i < count; ++i)
@@ -276,6 +288,7 @@ static Value scatterRows(ImportedNode &node, Value data, Value updates,
   if (node.failed())
     return nullptr;
   bool areFloats = isFloat(data);
+  bool areFew = train::IndexGroups::of(index.rows).areFew(flat[0]);
   Value result;
   if (reduction == "none") {
     Value last = lastUpdates(node, index);
@@ -286,15 +299,17 @@ static Value scatterRows(ImportedNode &node, Value data, Value updates,
     ones.resize(flat.size(), 1);
     isKept = node.reshape(isKept, ones);
     result = node.emit<train::SelectOp>({isKept, table, chosen});
-  } else if (reduction == "add" && areFloats) {
+  } else if (reduction == "add" && areFloats && !areFew) {
     Value sums = node.emit<train::EmbeddingGradOp>(
         {updates, rows}, node.i64("rows", index.tableRows));
     result = node.emit<train::AddOp>({table, sums});
   } else if (auto kind = reductionOf(reduction)) {
     result = node.emit<train::ScatterReduceOp>(
         {table, rows, updates},
-        node.attr("kind", train::IntegerOperationAttr::get(
-                              node.graph.builder.getContext(), *kind)));
+        withGroups(
+            node, index,
+            {node.attr("kind", train::IntegerOperationAttr::get(
+                                   node.graph.builder.getContext(), *kind))}));
   } else {
     node.error() << "attribute 'reduction' is '" << reduction
                  << "'; supported are 'none', 'add', 'mul', 'max' and 'min'";

@@ -4,6 +4,8 @@
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/Lowering/ElementBody.h"
+#include "compiler/Dialect/Train/Ops/Gradient.h"
+#include "compiler/Dialect/Train/Ops/Indexing/IndexGroups.h"
 #include "compiler/Support/Locations.h"
 
 #include "mlir/Dialect/Traits.h"
@@ -119,14 +121,68 @@ int64_t GatherOp::countReads(unsigned operand) {
   return countElements(operand == 0 ? Value(getResult()) : Value(getIndices()));
 }
 
+/// The gradient of a table of updates from which `last` selects rows: an update
+/// that is the last at its row has the row's gradient, any other has 0.
+static Value gatherGradOfLast(OpBuilder &builder, Location loc, Value grad,
+                              LastIndexOp last) {
+  Value rows = last.getIndices();
+  const int64_t count = shapeOf(rows)[0];
+  auto sum = [&](Value a, Value b) -> Value {
+    return IntegerOp::create(builder, loc, a, b, IntegerOperation::Add);
+  };
+  auto integers = [&](ArrayRef<int64_t> shape, int64_t value) -> Value {
+    auto type = RankedTensorType::get(shape, builder.getI64Type());
+    return ConstantOp::create(
+        builder, loc,
+        DenseElementsAttr::get(type, builder.getI64IntegerAttr(value)));
+  };
+  // Counted from 1, because an index out of range gathers 0.
+  Value one = integers({}, 1);
+  Value number =
+      FlatIndexOp::create(builder, loc, integers({count, 1}, 0),
+                          ArrayRef<int64_t>{1}, ArrayRef<int64_t>{count, 1});
+  number = sum(reshapeTo(builder, loc, number, count), one);
+  Value winner = GatherOp::create(builder, loc, sum(last, one), rows);
+  Value isLast =
+      CompareOp::create(builder, loc, winner, number, Comparison::Equal);
+  SmallVector<int64_t> shape(shapeOf(grad).size(), 1);
+  shape[0] = count;
+  return SelectOp::create(builder, loc, reshapeTo(builder, loc, isLast, shape),
+                          GatherOp::create(builder, loc, grad, rows),
+                          createScalarLike(builder, loc, grad, 0));
+}
+
+/// The gradient of elements gathered along an axis: each element looks at the
+/// few indices that can name it. Null if there are too many.
+static Value sumWithinGroups(OpBuilder &builder, Location loc, Value grad,
+                             GatherOp op) {
+  const IndexGroups groups = IndexGroups::of(op.getIndices());
+  const int64_t count = countElements(op.getIndices());
+  if (shapeOf(op.getTable()).size() != 1 || !groups.areFew(count))
+    return nullptr;
+  auto flat = [&](Value value) {
+    return reshapeTo(builder, loc, value, count);
+  };
+  return ScatterReduceOp::create(
+      builder, loc, createZeros(builder, loc, op.getTable()),
+      flat(op.getIndices()), flat(grad), IntegerOperation::Add, groups.groups,
+      groups.lanes);
+}
+
 LogicalResult GatherOp::buildGradient(OpBuilder &builder,
                                       ValueRange resultGrads,
                                       ArrayRef<bool> needed,
                                       MutableArrayRef<Value> operandGrads) {
-  if (needed[0])
-    operandGrads[0] =
-        EmbeddingGradOp::create(builder, gradientLoc(getLoc()), resultGrads[0],
-                                getIndices(), shapeOf(getTable())[0]);
+  if (!needed[0])
+    return success();
+  Location loc = gradientLoc(getLoc());
+  if (auto last = getIndices().getDefiningOp<LastIndexOp>())
+    operandGrads[0] = gatherGradOfLast(builder, loc, resultGrads[0], last);
+  else if (Value sums = sumWithinGroups(builder, loc, resultGrads[0], *this))
+    operandGrads[0] = sums;
+  else
+    operandGrads[0] = EmbeddingGradOp::create(
+        builder, loc, resultGrads[0], getIndices(), shapeOf(getTable())[0]);
   return success();
 }
 
@@ -166,6 +222,11 @@ static LogicalResult inferTypes(LastIndexOp::Adaptor op, const OpError &error,
   auto rows = static_cast<int64_t>(op.getRows());
   if (rows < 1) // last_index_c2
     return error("'rows' must be at least 1, but is ", rows);
+  if (failed(
+          IndexGroups{int64_t(op.getGroups()), int64_t(op.getLanes())}.verify(
+              rows, shapeOf(op.getIndices())[0],
+              error))) // last_index_c3
+    return failure();
   types.push_back(i64Tensor({rows}, op.getIndices()));
   return success();
 }
@@ -174,16 +235,19 @@ MPC_INFER(LastIndexOp, inferTypes)
 LogicalResult LastIndexOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {
   Value indices = getIndices();
+  const IndexGroups groups{int64_t(getGroups()), int64_t(getLanes())};
+  const int64_t rows = getRows();
+  const int64_t count = groups.countOf(shapeOf(indices)[0]);
   results = emitComputed(
       builder, getLoc(), TypeRange(getType()), {}, builder.getF32Type(),
       [&](ElementBody body, ValueRange) -> Values {
         Value row = body.position(0);
         Value none = body.indexConstant(kNowhere);
-        Value last = body.loop(
-            shapeOf(indices)[0], none,
-            [&](Value turn, ValueRange found) -> Values {
-              Value named = body.toIndex(body.read(indices, turn));
-              return {body.select(body.equals(named, row), turn, found[0])};
+        Value last =
+            body.loop(count, none, [&](Value turn, ValueRange found) -> Values {
+              Value at = groups.indexAt(body, row, rows, turn, count);
+              Value named = body.toIndex(body.read(indices, at));
+              return {body.select(body.equals(named, row), at, found[0])};
             })[0];
         return {body.toInteger(last, builder.getI64Type())};
       });

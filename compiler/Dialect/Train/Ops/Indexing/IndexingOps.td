@@ -61,13 +61,17 @@ def Train_LastIndexOp : Train_InferredOp<"last_index", [Generated, Indexes, Make
   let description = [{
     `indices` is flat; element `v` of the result is the greatest `m` with
     `indices[m]` = v, or the smallest i64 if there is none. Every row scans all
-    indices.
+    indices of its group and lane: rows are [groups, .., lanes], indices as well,
+    and indices of other groups and lanes do not name the row.
 
     (C1) `indices` has rank 1.
     (C2) `rows` is at least 1.
+    (C3) `groups` times `lanes` divides `rows` and the number of indices.
   }];
   let arguments = (ins Train_IntTensor:$indices, // last_index_c1
-                   I64Attr:$rows);               // last_index_c2
+                   I64Attr:$rows,                // last_index_c2
+                   DefaultValuedAttr<I64Attr, "1">:$groups,
+                   DefaultValuedAttr<I64Attr, "1">:$lanes); // last_index_c3
   let results = (outs StaticShapeTensorOf<[I64]>:$result);
 }
 
@@ -77,7 +81,8 @@ def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, 
     `init` is [V, D..], `indices` [M], `updates` [M, D..], the result [V, D..]:
     row `v` is row `v` of `init` and all `updates[m]` with `indices[m]` = v,
     reduced by `kind`: add, mul, max or min. NaN is both the largest and the
-    smallest. Every row scans all indices.
+    smallest. Every row scans all indices of its group and lane, as in
+    `train.last_index`.
 
     Gradients are those of PyTorch's scatter_reduce: equal extremes share the
     gradient evenly, and the gradient of a product is the product of the others,
@@ -87,11 +92,14 @@ def Train_ScatterReduceOp : Train_InferredOp<"scatter_reduce", [Differentiable, 
          `init` for each index.
     (C2) `init` and `updates` have one element type.
     (C3) `kind` is one of those above.
+    (C4) `groups` times `lanes` divides the number of rows and that of indices.
   }];
   let arguments = (ins AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$init, // scatter_reduce_c1, scatter_reduce_c2
                    Train_IntTensor:$indices,
                    AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$updates,
-                   Train_IntegerOperationAttr:$kind);                         // scatter_reduce_c3
+                   Train_IntegerOperationAttr:$kind,                          // scatter_reduce_c3
+                   DefaultValuedAttr<I64Attr, "1">:$groups,
+                   DefaultValuedAttr<I64Attr, "1">:$lanes);                   // scatter_reduce_c4
   let results = (outs AnyTypeOf<[Train_FloatTensor, Train_IntTensor]>:$result);
   let extraClassDeclaration = compatible # [{
     bool isIndexLike(unsigned index) { return index == 1; }

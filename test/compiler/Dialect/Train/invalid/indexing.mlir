@@ -118,6 +118,15 @@ func.func @scatter_reduce_c3(%x: tensor<7xf32>, %i: tensor<3xi64>, %u: tensor<3x
 
 // -----
 
+func.func @scatter_reduce_c4(%x: tensor<7xf32>, %i: tensor<4xi64>, %u: tensor<4xf32>) {
+  // expected-error @+2 {{'train.scatter_reduce' op 'groups' and 'lanes', 1 and 2, must divide 7 rows and 4 indices}}
+  // expected-error @+1 {{'train.scatter_reduce' op failed to infer returned types}}
+  %0 = train.scatter_reduce %x, %i, %u {kind = #train<integer_operation add>, lanes = 2 : i64} : (tensor<7xf32>, tensor<4xi64>, tensor<4xf32>) -> tensor<7xf32>
+  return
+}
+
+// -----
+
 func.func @last_index_c1(%i: tensor<4x3xi64>) {
   // expected-error @+2 {{'train.last_index' op 'indices' must have rank 1, but has shape [4, 3]}}
   // expected-error @+1 {{'train.last_index' op failed to infer returned types}}
@@ -131,6 +140,15 @@ func.func @last_index_c2(%i: tensor<4xi64>) {
   // expected-error @+2 {{'train.last_index' op 'rows' must be at least 1, but is 0}}
   // expected-error @+1 {{'train.last_index' op failed to infer returned types}}
   %0 = train.last_index %i {rows = 0 : i64} : (tensor<4xi64>) -> tensor<1xi64>
+  return
+}
+
+// -----
+
+func.func @last_index_c3(%i: tensor<4xi64>) {
+  // expected-error @+2 {{'train.last_index' op 'groups' and 'lanes', 3 and 1, must divide 6 rows and 4 indices}}
+  // expected-error @+1 {{'train.last_index' op failed to infer returned types}}
+  %0 = train.last_index %i {rows = 6 : i64, groups = 3 : i64} : (tensor<4xi64>) -> tensor<6xi64>
   return
 }
 
