@@ -15,6 +15,8 @@ constexpr const char *kShuffle = "train.shuffle";
 
 /// The name of the order of samples: SampleOrder::name(). Absent if it is "".
 constexpr const char *kOrder = "train.order";
+/// "train" if the last batch of an epoch is filled up. Absent if it is left out.
+constexpr const char *kLastBatch = "train.last-batch";
 /// How samples are augmented: Augmentation::describe(). Absent if they have
 /// never been.
 constexpr const char *kAugment = "train.augment";

@@ -230,6 +230,12 @@ Action mpc::tool::addTrain(CLI::App &app, ReadOnnxWeights *readOnnx) {
       ->option_text("HOW")
       ->check(Choice({"uniform", "balanced"}));
   train
+      ->add_option("--last-batch", options->lastBatch,
+                   "What to do with samples that do not fill a batch at the "
+                   "end of an epoch: drop (default), or train")
+      ->option_text("HOW")
+      ->check(Choice({"drop", "train"}));
+  train
       ->add_option("--on-nan", options->onNanText,
                    "What to do if a step produces inf or nan: abort (default), "
                    "skip, or rollback to the last checkpoint")

@@ -244,6 +244,41 @@ const std::vector<mpc_tensor_t> &Dataset::gather(const SampleBatch &samples) {
   return tensors;
 }
 
+/// Fills the rows from `first` on of a tensor [outer, rows, inner].
+template <typename T>
+static void fillRowsOf(char *tensor, uint64_t outer, uint64_t rows,
+                       uint64_t inner, uint64_t first, T value) {
+  T *elements = reinterpret_cast<T *>(tensor);
+  for (uint64_t i = 0; i < outer; ++i)
+    std::fill(elements + (i * rows + first) * inner,
+              elements + (i + 1) * rows * inner, value);
+}
+
+void Dataset::fillRows(size_t input, uint64_t first, double value) {
+  const Binding &binding = columns[input]->input;
+  uint64_t outer = 1, inner = 1;
+  for (int64_t dim = 0; dim < int64_t(binding.shape.size()); ++dim)
+    if (dim != binding.batchDim)
+      (dim < binding.batchDim ? outer : inner) *= binding.shape[dim];
+  auto fill = [&](auto element) {
+    fillRowsOf<decltype(element)>(buffers[input].data(), outer, batch, inner,
+                                  first, static_cast<decltype(element)>(value));
+  };
+  switch (binding.dtype) {
+  case MPC_DTYPE_I64:
+    return fill(int64_t());
+  case MPC_DTYPE_I32:
+    return fill(int32_t());
+  case MPC_DTYPE_F32:
+    return fill(float());
+  case MPC_DTYPE_F64:
+    return fill(double());
+  default:
+    throw Failure(Error, "input '" + binding.name + "' is " +
+                             mpc_dtype_name(binding.dtype));
+  }
+}
+
 void Dataset::prefetch(const std::vector<uint64_t> &indices) {
   prefetch(SampleBatch{indices, {}, 0});
 }

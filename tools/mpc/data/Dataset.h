@@ -47,6 +47,10 @@ public:
   /// The same for samples that are augmented, if the options say so.
   const std::vector<mpc_tensor_t> &gather(const SampleBatch &batch);
 
+  /// Replaces the elements of an input, by its index, in all rows of the
+  /// gathered batch from `first` on. The input has numbers of 32 or 64 bits.
+  void fillRows(size_t input, uint64_t first, double value);
+
   /// Starts to gather a batch in the background if that takes long; the next
   /// call of gather() with the same samples returns it.
   void prefetch(const std::vector<uint64_t> &indices);

@@ -18,10 +18,10 @@ std::vector<uint64_t> mpc::tool::batchAt(uint64_t first, uint64_t batchSize,
 }
 
 Sampler::Sampler(std::unique_ptr<SampleOrder> order, uint64_t batchSize,
-                 uint64_t seed)
-    : order(std::move(order)), batchSize(batchSize), seed(seed) {
-  assert(batchSize > 0 && this->order->numSamples >= batchSize &&
-         "no whole batch");
+                 uint64_t seed, bool fillsLast)
+    : order(std::move(order)), batchSize(batchSize), seed(seed),
+      fillsLast(fillsLast) {
+  assert(batchSize > 0 && batchesPerEpoch() > 0 && "no batch");
 }
 
 Sampler::Sampler(uint64_t numSamples, uint64_t batchSize, uint64_t seed,
@@ -49,11 +49,16 @@ SampleBatch Sampler::following() const {
   SampleBatch batch;
   batch.seed = seed;
   for (uint64_t i = 0; hasBegun && i < batchSize; ++i) {
-    const TakenSample sample = order->at(at.batch * batchSize + i);
+    const TakenSample sample =
+        order->at((at.batch * batchSize + i) % order->numSamples);
     batch.samples.push_back(sample.index);
     batch.passes.push_back(sample.pass);
   }
   return batch;
+}
+
+uint64_t Sampler::countNew() const {
+  return std::min(batchSize, order->numSamples - at.batch * batchSize);
 }
 
 SampleBatch Sampler::next() {

@@ -26,16 +26,19 @@ public:
     uint64_t batch = 0; ///< Batches of this epoch that have been returned.
   };
 
-  /// The order must have at least `batchSize` samples. Samples that do not fill
-  /// the last batch of an epoch are left out; with shuffling, these differ from
-  /// epoch to epoch.
-  Sampler(std::unique_ptr<SampleOrder> order, uint64_t batchSize,
-          uint64_t seed);
+  /// Samples that do not fill the last batch of an epoch are left out; with
+  /// shuffling, these differ from epoch to epoch. The order must then have at
+  /// least `batchSize` samples. With `fillsLast`, the last batch is filled up
+  /// with samples from the beginning of the epoch instead.
+  Sampler(std::unique_ptr<SampleOrder> order, uint64_t batchSize, uint64_t seed,
+          bool fillsLast = false);
 
   /// The same for the order of makeOrder().
   Sampler(uint64_t numSamples, uint64_t batchSize, uint64_t seed, bool shuffle);
 
-  uint64_t batchesPerEpoch() const { return order->numSamples / batchSize; }
+  uint64_t batchesPerEpoch() const {
+    return (order->numSamples + (fillsLast ? batchSize - 1 : 0)) / batchSize;
+  }
   Position position() const { return at; }
 
   /// The name of the order in checkpoints.
@@ -52,6 +55,10 @@ public:
 
   SampleBatch next();
 
+  /// How many samples of the batch that next() will return are new in this
+  /// epoch: all, or the first ones of a batch that is filled up.
+  uint64_t countNew() const;
+
   /// The batch that next() will return; without samples at the beginning of an
   /// epoch, whose order is not yet known.
   SampleBatch following() const;
@@ -60,6 +67,7 @@ private:
   std::unique_ptr<SampleOrder> order;
   const uint64_t batchSize;
   uint64_t seed;
+  const bool fillsLast;
   Position at;
   bool hasBegun = false; ///< Whether the order is that of epoch `at.epoch`.
 };

@@ -27,17 +27,19 @@ static SessionSettings forTraining(const TrainOptions &options, uint64_t seed) {
 
 static Sampler makeSampler(const Dataset &data, uint64_t seed,
                            const TrainOptions &options) {
-  if (data.numSamples() < data.batchSize())
+  const bool fillsLast = options.lastBatch == "train";
+  if (data.numSamples() < data.batchSize() && !fillsLast)
     throw Failure(Usage,
                   format("%s has %s, fewer than one batch of %llu; compile the "
-                         "model with a smaller --batch",
+                         "model with a smaller --batch, or add "
+                         "--last-batch=train",
                          data.path.c_str(),
                          formatCount(data.numSamples(), "sample").c_str(),
                          static_cast<unsigned long long>(data.batchSize())));
   return Sampler(options.sampling == "balanced"
                      ? balanceClasses(data)
                      : makeOrder(data.numSamples(), !options.noShuffle),
-                 data.batchSize(), seed);
+                 data.batchSize(), seed, fillsLast);
 }
 
 //===----------------------------------------------------------------------===//
@@ -53,6 +55,14 @@ static bool hasSchedule(const Program &program) {
   return false;
 }
 
+/// Whether batch norms keep running statistics.
+static bool hasStatistics(const Program &program) {
+  return std::any_of(program.states().begin(), program.states().end(),
+                     [](const mpc_state_info_t &state) {
+                       return state.role == MPC_STATE_STATISTIC;
+                     });
+}
+
 /// The session needs a seed, but the seed of a checkpoint is not known before
 /// the session has loaded it; resume() corrects it.
 Trainer::Trainer(const TrainOptions &options, const Program &program,
@@ -63,6 +73,8 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
       session(program, forTraining(options, seed)),
       sampler(makeSampler(data, seed, options)),
       progress(stderr, options.quiet) {
+  if (options.lastBatch == "train")
+    lastBatch.emplace(program, program.inputs(program.stepEntry()));
   std::error_code ignored;
   bool isNew = !std::filesystem::exists(options.checkpointDir, ignored);
   if (!options.keepBest.empty() || options.patience > 0)
@@ -263,10 +275,13 @@ void Trainer::checkLoss(const mpc_step_info_t &info) const {
 /// Queues the next batch. Settles earlier batches whose results have become
 /// known.
 void Trainer::queueBatch() {
+  const uint64_t counted = sampler.countNew();
   const SampleBatch batch = sampler.next();
   const std::vector<mpc_tensor_t> &inputs = data.gather(batch);
+  if (lastBatch)
+    lastBatch->leaveOutRest(data, counted);
   data.prefetch(sampler.following());
-  queued.push_back({++calls, batch.samples});
+  queued.push_back({++calls, batch.samples, counted});
   mpc_step_info_t info = {};
   info.struct_size = sizeof(info);
   mpc_status_t status =
@@ -386,6 +401,7 @@ void Trainer::rollBack() {
         lastCheckpoint);
   queued.clear();
   stepSamples.clear();
+  stepCounted = 0;
   step = readCount(session, kStep);
   lastStep = step + updatesLeft();
   std::fprintf(stderr,
@@ -406,14 +422,16 @@ void Trainer::recordResult(const mpc_step_info_t &info) {
                          static_cast<unsigned long long>(queued.front().call)));
   const std::vector<uint64_t> &samples = queued.front().samples;
   stepSamples.insert(stepSamples.end(), samples.begin(), samples.end());
-  samplesTaken += samples.size();
+  stepCounted += queued.front().counted;
+  samplesTaken += queued.front().counted;
   queued.pop_front();
   if (!info.updated && !info.skipped)
     return;
   checkLoss(info);
   if (info.updated)
-    epochLoss.add(currentEpoch(), info.update_loss, stepSamples.size());
+    epochLoss.add(currentEpoch(), info.update_loss, stepCounted);
   stepSamples.clear();
+  stepCounted = 0;
   ++step;
   if (isFaulty)
     leftOut += info.skipped;
@@ -501,6 +519,8 @@ void Trainer::setProperties() {
   session.setProperty(kShuffle, options.noShuffle ? "0" : "1");
   if (*sampler.orderName())
     session.setProperty(kOrder, sampler.orderName());
+  if (lastBatch)
+    session.setProperty(kLastBatch, "train");
   std::string augmentation = parseAugmentation(options.data.augment).describe();
   if (!augmentation.empty() || session.property(kAugment))
     session.setProperty(kAugment, augmentation);
@@ -529,11 +549,22 @@ void Trainer::saveCheckpoint() {
 // The loop
 //===----------------------------------------------------------------------===//
 
-/// Notes how many samples each epoch leaves out.
-void Trainer::noteSamplesLeftOut() const {
+/// Notes how many samples each epoch leaves out, or fills up the last batch
+/// with.
+void Trainer::noteLastBatch() const {
   uint64_t left = data.numSamples() % data.batchSize();
   if (left == 0 || isDone())
     return;
+  if (lastBatch)
+    return note(format(
+        "%s do not fill batches of %llu: the last batch of an epoch has %llu "
+        "of them and repeats %llu, which do not count in the loss%s",
+        formatCount(data.numSamples(), "sample").c_str(),
+        static_cast<unsigned long long>(data.batchSize()),
+        static_cast<unsigned long long>(left),
+        static_cast<unsigned long long>(data.batchSize() - left),
+        hasStatistics(program) ? ", but in the statistics of batch norms"
+                               : ""));
   std::fprintf(stderr,
                "mpc: note: %s do not fill batches of %llu: %llu of them are "
                "left out in each epoch%s\n",
@@ -558,7 +589,7 @@ void Trainer::noteBatchesLeftOut() {
 }
 
 ExitCode Trainer::run() {
-  noteSamplesLeftOut();
+  noteLastBatch();
   resumeBest();
   if (options.onNan == OnNan::Rollback)
     saveCheckpoint();

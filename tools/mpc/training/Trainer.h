@@ -15,6 +15,7 @@
 #include "tools/mpc/training/Sampler.h"
 #include "tools/mpc/training/Signals.h"
 #include "tools/mpc/training/StepProfiler.h"
+#include "tools/mpc/training/sampling/LastBatch.h"
 
 #include <chrono>
 #include <deque>
@@ -53,6 +54,7 @@ struct TrainOptions {
   uint64_t keep = 3;      ///< Checkpoints to keep; 0: all.
   bool resume = false, noShuffle = false, json = false, quiet = false;
   std::string sampling;   ///< Value of the option: uniform, balanced or empty.
+  std::string lastBatch;  ///< Value of the option: drop, train or empty.
   std::string resumeMode; ///< Value of the option: yes, force or empty.
   bool force = false;     ///< Resume even with another loss or optimizer.
   std::string onNanText;  ///< Value of the option, or empty.
@@ -92,6 +94,7 @@ private:
   struct Queued {
     uint64_t call; ///< As in mpc_step_info_t: counted from 1.
     std::vector<uint64_t> samples;
+    uint64_t counted = 0; ///< Those that count: the first ones.
   };
 
   /// A step that was not finite.
@@ -113,7 +116,7 @@ private:
   void restorePosition();
   void noteOtherAugmentation() const;
   void noteOtherData() const;
-  void noteSamplesLeftOut() const;
+  void noteLastBatch() const;
   void printDevice() const;
   void noteBatchesLeftOut();
   void queueBatch();
@@ -160,6 +163,7 @@ private:
   FolderLock lock;        ///< Lock on the checkpoint folder, if there is one.
   Session session;
   Sampler sampler;
+  std::optional<LastBatch> lastBatch; ///< None if it is left out.
   Progress progress;
   StopOnSignal signals;
   std::optional<StepProfiler> profiler;
@@ -168,6 +172,7 @@ private:
   std::deque<Queued> queued;
   uint64_t calls = 0;                ///< Calls of mpc_session_step.
   std::vector<uint64_t> stepSamples; ///< Samples of the current step so far.
+  uint64_t stepCounted = 0;          ///< Those of them that count.
   std::optional<double> currentRate; ///< Rate of all steps, unless scheduled.
 
   uint64_t step = 0;      ///< Since the beginning, including skipped steps.

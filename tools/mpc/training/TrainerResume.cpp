@@ -230,6 +230,15 @@ void Trainer::restorePosition() {
                          static_cast<unsigned long long>(savedBatch),
                          static_cast<unsigned long long>(data.batchSize()),
                          static_cast<unsigned long long>(savedBatch)));
+  const bool savedFills = session.property(kLastBatch).has_value();
+  if (savedFills != lastBatch.has_value())
+    throw Failure(
+        Usage,
+        savedFills
+            ? "the checkpoint was trained with --last-batch=train; add it, or "
+              "start a new run in another folder"
+            : "--last-batch=train cannot be added when resuming; omit it, or "
+              "start a new run in another folder");
   if (position.batch >= sampler.batchesPerEpoch())
     throw Failure(Damaged,
                   "the checkpoint's position is past the end of the epoch");

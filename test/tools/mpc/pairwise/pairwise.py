@@ -76,6 +76,7 @@ COMPILE = {
 TRAIN = {
     "threads": ("--threads=1", "--threads=2 --deterministic"),
     "order": ("", "--no-shuffle", "--seed=7", "--sampling=balanced"),
+    "last": ("", "--last-batch=train"),
     "augmentation": ("", "--augment=flip,pad=1,cutout=2"),
     "evaluation": ("", "--eval-split=0.1", "--eval-split=0.1 --eval-every=2 --keep-best=loss"),
     "nan": ("", "--on-nan=skip", "--on-nan=rollback"),
@@ -198,7 +199,7 @@ class Runner:
         for name in COMPILE:
             if name not in ("model", "precision", "optimizer"):
                 options += row[name].split()
-        data = f"--data={self.digits / 'digits-train.npz'}"
+        data = f"--data={self.digits / 'digits-test.npz'}"
         done, text = self.run("compile", model, "-o", package, "--batch=64", data, *options)
         return done, text
 
@@ -215,7 +216,7 @@ class Runner:
 
     def train(self, row, package, steps, folder, *more):
         options = [option for name in TRAIN for option in row[name].split()]
-        data = f"--data={self.digits / 'digits-train.npz'}"
+        data = f"--data={self.digits / 'digits-test.npz'}"
         if row["cpu"] == "--target=reference":
             options = [o for o in options if not o.startswith(("--threads", "--determ"))]
         text = self.must_run(

@@ -37,6 +37,21 @@ TEST(Sampler, KeepsFileOrderWithoutShuffling) {
   EXPECT_EQ(sampler.next().samples, (std::vector<uint64_t>{0, 1}));
 }
 
+TEST(Sampler, FillsTheLastBatchFromTheBeginning) {
+  Sampler sampler(std::make_unique<FileOrder>(5), 3, 1, /*fillsLast=*/true);
+  EXPECT_EQ(sampler.batchesPerEpoch(), 2u);
+  EXPECT_EQ(sampler.countNew(), 3u);
+  EXPECT_EQ(sampler.next().samples, (std::vector<uint64_t>{0, 1, 2}));
+  EXPECT_EQ(sampler.countNew(), 2u);
+  EXPECT_EQ(sampler.next().samples, (std::vector<uint64_t>{3, 4, 0}));
+  EXPECT_EQ(sampler.position().epoch, 1u);
+  EXPECT_EQ(sampler.countNew(), 3u);
+  Sampler few(std::make_unique<FileOrder>(2), 5, 1, /*fillsLast=*/true);
+  EXPECT_EQ(few.batchesPerEpoch(), 1u);
+  EXPECT_EQ(few.countNew(), 2u);
+  EXPECT_EQ(few.next().samples, (std::vector<uint64_t>{0, 1, 0, 1, 0}));
+}
+
 TEST(Sampler, ResumesFromAnyPosition) {
   constexpr int batches = 25; // Eight epochs of three, and one more.
   std::vector<std::vector<uint64_t>> whole;
