@@ -9,6 +9,7 @@ source "$(dirname "$0")/common.sh"
 
 packages=(
   cmake ninja-build g++ ccache pkg-config python3 python3-jsonschema
+  xz-utils
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools lld-22 liblld-22-dev
   libonnx-dev libprotobuf-dev protobuf-compiler
   libflatbuffers-dev flatbuffers-compiler

@@ -42,7 +42,7 @@ public:
     for (unsigned i = 0; i < groups.size(); ++i) {
       SmallVector<linalg::GenericOp> ops = groups[i].ops;
       for (linalg::GenericOp op : ops)
-        if (isCheap(op) && readsFromMemory(op))
+        if (isWidening(op) || (isCheap(op) && readsFromMemory(op)))
           moveToUsers(op, i);
     }
   }
@@ -87,6 +87,20 @@ private:
            llvm::all_of(op.getDpsInputs(), [&](Value other) {
              return other == input || bytesOf(other) * kSmaller <= bytes;
            });
+  }
+
+  /// Whether `op` only widens floats. Then its input is worth storing instead,
+  /// which takes half of the memory.
+  static bool isWidening(linalg::GenericOp op) {
+    if (op.getNumResults() != 1 || op.getNumDpsInputs() != 1 ||
+        op.getNumReductionLoops() > 0 ||
+        bytesOf(op.getInputs()[0]) * 2 > bytesOf(op.getResult(0)))
+      return false;
+    auto widened = op.getBody()
+                       ->getTerminator()
+                       ->getOperand(0)
+                       .getDefiningOp<arith::ExtFOp>();
+    return widened && widened.getIn() == op.getBody()->getArgument(0);
   }
 
   /// Whether the inputs of `op` are in memory anyway: they are constants,

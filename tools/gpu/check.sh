@@ -175,7 +175,7 @@ pack_folder() {
   cp "$root/tools/gpu/run.sh" "$folder/run.sh"
   # Most of the folder is shared libraries, which compress well.
   [ $small = 1 ] && level=-1
-  tar -c -C "$content" . | xz -T0 $level > "$folder/content.tar.xz"
+  tar -c -C "$content" . | xz -T0 $level > "$folder/content.tar.xz" || return 1
   size=$(du -sb "$folder" | cut -f1)
   du -sb "$content"/* | sort -rn | head -n 4 | sed "s,$content/,,; s/^/    before packing: /"
   echo "    $folder: $size bytes"

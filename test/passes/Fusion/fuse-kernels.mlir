@@ -261,3 +261,19 @@ func.func @stores_what_is_dear(%x: tensor<64x64xf32>) -> tensor<64x64xf32> {
   %7 = train.mul %6, %4 : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
   return %7 : tensor<64x64xf32>
 }
+
+// -----
+
+// A kernel stores the 16-bit value that others widen, not the wide copy.
+// CHECK-LABEL: func.func @widened
+// CHECK:         %[[H:.*]]:2 = call @kernel_0({{.*}}) : (tensor<64x128xf32>) -> (tensor<64x128xbf16>, tensor<64xf32>)
+// CHECK:         call @kernel_1({{.*}}) : (tensor<64x128xbf16>, tensor<64x128xf32>) -> tensor<64x128xf32>
+func.func @widened(%x: tensor<64x128xf32>, %w: tensor<1x128xf32>) -> tensor<64x128xf32> {
+  %0 = train.relu %x : (tensor<64x128xf32>) -> tensor<64x128xf32>
+  %1 = amp.cast %0 : tensor<64x128xf32> to tensor<64x128xbf16>
+  %2 = amp.cast %1 : tensor<64x128xbf16> to tensor<64x128xf32>
+  %3 = train.reduce_sum %2 {axes = array<i64: 1>, keepdims} : (tensor<64x128xf32>) -> tensor<64x1xf32>
+  %4 = train.matmul %3, %w : (tensor<64x1xf32>, tensor<1x128xf32>) -> tensor<64x128xf32>
+  %5 = train.mul %2, %4 : (tensor<64x128xf32>, tensor<64x128xf32>) -> tensor<64x128xf32>
+  return %5 : tensor<64x128xf32>
+}

@@ -23,7 +23,7 @@ public:
 
 private:
   size_t input = 0;
-  double value = 0; ///< Of samples that do not count.
+  double value = 0; ///< The value for samples that do not count.
 };
 
 } // namespace mpc::tool
