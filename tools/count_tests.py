@@ -3,9 +3,9 @@
 
 Usage: count_tests.py FOLDER. The folder contains ctest.xml, lit.xml and, for each
 GoogleTest program that finished, gtest/PROGRAM.xml. sanitized/ contains the same
-for the builds with sanitizers, with importer.xml instead of lit.xml;
-levels/LEVEL/, for runs with fewer CPU instructions, and levels/LEVEL/models/, if
-only a part of the tests of models ran there. deep-sweep.xml is the result
+for the builds with sanitizers, with importer.xml instead of lit.xml, and
+levels/LEVEL/ for runs with fewer CPU instructions; a folder parts/ in any of them
+has the results of programs of which only a part ran. deep-sweep.xml is the result
 of random deep graphs, if they ran. Names the tests that failed; exits with 1 if
 any did or if there are no results.
 """
@@ -42,6 +42,8 @@ def read_cases(path):
 
 
 def read_ctest(folder):
+    if (folder / "parts").exists():
+        yield from read_ctest(folder / "parts")
     for name, outcome in read_cases(folder / "ctest.xml"):
         program = name.rsplit(".", 1)[-1]
         cases = list(read_cases(folder / "gtest" / f"{program}.xml"))
@@ -61,10 +63,7 @@ def collect(folder):
     for name, outcome in [*read_ctest(sanitized), *read_cases(sanitized / "importer.xml")]:
         yield f"{name} (sanitized)", outcome
     for level in sorted(folder.glob("levels/*")):
-        models = level / "models"
-        cases = [*read_ctest(level), *read_cases(level / "lit.xml")]
-        cases += read_ctest(models) if models.exists() else []
-        for name, outcome in cases:
+        for name, outcome in [*read_ctest(level), *read_cases(level / "lit.xml")]:
             yield f"{name} (with {level.name})", outcome
 
 

@@ -5,10 +5,10 @@
 #        tools/test.sh --filter=REGEX
 #        tools/test.sh --op=NAME
 #   --no-setup   do not look for missing packages
-#   --long       run everything at each level of instructions, not a selection,
-#                compare 20 samples of each op's gradients, not two, round all
-#                2^32 floats to 16 bit, add up 10^9 numbers, and train 2,000
-#                random deep graphs for a step (hours)
+#   --long       run everything, also at each level of instructions, not a
+#                selection, compare 20 samples of each op's gradients, not two,
+#                round all 2^32 floats to 16 bit, add up 10^9 numbers, and train
+#                2,000 random deep graphs for a step (hours)
 #   --filter     run what matches, and build only what is needed: paths below
 #                test/ (tools/mpc/train) and programs (mpc-npz-test)
 #   --op         run all tests of an ONNX op (Gather) or of an op of the train
@@ -47,6 +47,30 @@ run_ctest() {
     | tail -n 40
 }
 
+# Programs of thousands of independent cases, which take minutes.
+many_cases='mpc-(codegen|gpu-programs|gradients|kernels|models)-test'
+
+# Which half of these cases runs without --long: it depends on the commit.
+half_of_commit() {
+  local commit
+  commit=$(git -C "$root" rev-parse HEAD 2> /dev/null) || commit=0
+  echo $((16#${commit: -1} % 2))
+}
+
+# run_programs BUILD RESULTS [NAMES]: all programs that are tests, or those whose
+# names match.
+run_programs() {
+  local build=$1 results=$2 names=${3:-.}
+  if [ -n "$long" ]; then
+    run_ctest "$build" "$results" -R "$names"
+    return
+  fi
+  mkdir -p "$results/parts/gtest"
+  GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$(half_of_commit) \
+    run_ctest "$build" "$results/parts" -R "^$many_cases\$" || true
+  run_ctest "$build" "$results" -R "$names" -E "^$many_cases\$"
+}
+
 # run_lit RESULTS [OPTION...]
 run_lit() {
   local lit=/usr/lib/llvm-22/bin/lit results=$1
@@ -77,9 +101,9 @@ run_level() {
   mkdir -p "$results/gtest"
   run_ctest "$build" "$results" -R "$programs" || true
   if [ -z "$long" ] && [ "$1" != AVX512_CORE_BF16 ]; then
-    mkdir -p "$results/generated/gtest"
+    mkdir -p "$results/parts/gtest"
     GTEST_TOTAL_SHARDS=4 GTEST_SHARD_INDEX=$2 \
-      run_ctest "$build" "$results/generated" -R '^mpc-(codegen|models)-test$' || true
+      run_ctest "$build" "$results/parts" -R '^mpc-(codegen|models)-test$' || true
   fi
   run_lit "$results" --filter="$lit"
 }
@@ -111,8 +135,8 @@ run_sanitized() {
     timeout 10m "$build/bin/mpc-import-sanitized-test" --gtest_brief=1 \
     | tail -n 40 || true
   MPC_GPU_PROGRAMS=$build/test/cuda/sanitized \
-    run_ctest "$sanitized" "$results/sanitized" \
-    -R "^($(IFS='|' && echo "${sanitized_tests[*]}"))\$"
+    run_programs "$sanitized" "$results/sanitized" \
+    "^($(IFS='|' && echo "${sanitized_tests[*]}"))\$"
 }
 
 # Paths of the lit tests that match the filter, and names of ctest programs.
@@ -208,7 +232,7 @@ step "Building with sanitizers" build_sanitized
 rm -rf "$results"
 mkdir -p "$results/gtest" "$results/sanitized/gtest"
 # A failing test must not prevent the others from running.
-step "Running the programs that are tests" run_ctest "$build" "$results" || true
+step "Running the programs that are tests" run_programs "$build" "$results" || true
 step "Running those with sanitizers" run_sanitized || true
 step "Running lit" run_lit "$results" || true
 shard=0
