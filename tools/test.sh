@@ -50,12 +50,12 @@ run_ctest() {
 # Programs of thousands of independent cases, which take minutes.
 many_cases='mpc-(codegen|gpu-programs|gradients|kernels|models)-test'
 
-# Which half of these cases runs without --long: it depends on the commit.
-half_of_commit() {
-  local commit
+# Which half of these cases, and of others that read MPC_HALF, runs without --long:
+# it depends on the commit.
+if [ -z "$long" ]; then
   commit=$(git -C "$root" rev-parse HEAD 2> /dev/null) || commit=0
-  echo $((16#${commit: -1} % 2))
-}
+  half=$((16#${commit: -1} % 2))
+fi
 
 # run_programs BUILD RESULTS [NAMES]: all programs that are tests, or those whose
 # names match.
@@ -66,7 +66,7 @@ run_programs() {
     return
   fi
   mkdir -p "$results/parts/gtest"
-  GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$(half_of_commit) \
+  GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$half \
     run_ctest "$build" "$results/parts" -R "^$many_cases\$" || true
   run_ctest "$build" "$results" -R "$names" -E "^$many_cases\$"
 }
@@ -75,6 +75,7 @@ run_programs() {
 run_lit() {
   local lit=/usr/lib/llvm-22/bin/lit results=$1
   shift
+  [ -n "$long" ] || local -x MPC_HALF=$half
   timeout 25m "$lit" -j "$jobs" --no-progress-bar -v \
     --xunit-xml-output "$results/lit.xml" "$@" "$build/test" \
     | grep -v '^PASS:'
