@@ -1,5 +1,6 @@
 #include "kernels/cuda/kernel.h"
 
+#include "kernels/cuda/depthwise/depthwise.h"
 #include "kernels/cuda/families.h"
 #include "kernels/shapes.h"
 
@@ -54,7 +55,9 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
     case KernelId::conv_grad_weight: {
       ConvShape shape;
       if (!parse_conv(desc, &shape, error)) return nullptr;
-      kernel = make_cuda_conv(desc.id, shape, context, &why);
+      kernel = is_depthwise(desc.id, shape)
+                   ? make_depthwise(desc.id, shape, context, &why)
+                   : make_cuda_conv(desc.id, shape, context, &why);
       break;
     }
     case KernelId::max_pool:

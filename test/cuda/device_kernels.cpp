@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kernels/cuda/depthwise/depthwise_params.h"
 #include "kernels/cuda/kernels/attention_params.h"
 #include "kernels/cuda/kernels/copy_params.h"
 #include "kernels/cuda/kernels/embedding_params.h"
@@ -12,6 +13,8 @@
 using mpc::kernels::AttentionParams;
 using mpc::kernels::Bf16;
 using mpc::kernels::CopyParams;
+using mpc::kernels::DepthwiseParams;
+using mpc::kernels::DepthwiseWeightParams;
 using mpc::kernels::EmbeddingParams;
 using mpc::kernels::EmbeddingSortParams;
 using mpc::kernels::EmbeddingSumParams;
@@ -42,6 +45,12 @@ MPC_ATTENTION_KERNELS(f16, F16)
 extern "C" void mpc_attention_bias_grad(AttentionParams, const float*, float*,
                                         int64_t);
 extern "C" void mpc_copy_pieces(CopyParams);
+extern "C" void mpc_depthwise(DepthwiseParams, const void*, const void*,
+                              const void*, void*);
+extern "C" void mpc_depthwise_grad_weight(DepthwiseWeightParams, const void*,
+                                          const void*, float*);
+extern "C" void mpc_depthwise_sum(const float*, float*, int64_t, int32_t,
+                                  int32_t);
 extern "C" void mpc_attention_swap_2(const uint16_t*, uint16_t*, int64_t,
                                      int64_t, int64_t, int64_t);
 extern "C" void mpc_attention_swap_4(const uint32_t*, uint32_t*, int64_t,
@@ -138,34 +147,37 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
 #define MPC_ADD_OBSERVE(suffix) \
   MPC_ADD(mpc_observe_##suffix) \
   MPC_ADD(mpc_rounding_##suffix)
-#define MPC_ADD_ALL()               \
-  MPC_ADD(mpc_attention_bias_grad)  \
-  MPC_ADD(mpc_copy_pieces)          \
-  MPC_ADD(mpc_attention_swap_2)     \
-  MPC_ADD(mpc_attention_swap_4)     \
-  MPC_ADD_EMBEDDING(i32)            \
-  MPC_ADD_EMBEDDING(i64)            \
-  MPC_ADD(mpc_embedding_count)      \
-  MPC_ADD(mpc_embedding_offsets)    \
-  MPC_ADD(mpc_embedding_move)       \
-  MPC_ADD(mpc_embedding_sum_f32)    \
-  MPC_ADD(mpc_embedding_sum_f32x4)  \
-  MPC_ADD(mpc_embedding_sum_bf16)   \
-  MPC_ADD(mpc_embedding_sum_bf16x8) \
-  MPC_ADD(mpc_embedding_sum_f16)    \
-  MPC_ADD(mpc_embedding_sum_f16x8)  \
-  MPC_ADD_ATTENTION(f32)            \
-  MPC_ADD_ATTENTION(bf16)           \
-  MPC_ADD_ATTENTION(f16)            \
-  MPC_ADD_OBSERVE(f32)              \
-  MPC_ADD_OBSERVE(bf16)             \
-  MPC_ADD_OBSERVE(f16)              \
-  MPC_ADD_POOL(f32)                 \
-  MPC_ADD_POOL(bf16)                \
-  MPC_ADD_POOL(f16)                 \
-  MPC_ADD(mpc_channels_first)       \
-  MPC_ADD(mpc_channels_last)        \
-  MPC_ADD(mpc_widen_bf16)           \
+#define MPC_ADD_ALL()                \
+  MPC_ADD(mpc_attention_bias_grad)   \
+  MPC_ADD(mpc_copy_pieces)           \
+  MPC_ADD(mpc_depthwise)             \
+  MPC_ADD(mpc_depthwise_grad_weight) \
+  MPC_ADD(mpc_depthwise_sum)         \
+  MPC_ADD(mpc_attention_swap_2)      \
+  MPC_ADD(mpc_attention_swap_4)      \
+  MPC_ADD_EMBEDDING(i32)             \
+  MPC_ADD_EMBEDDING(i64)             \
+  MPC_ADD(mpc_embedding_count)       \
+  MPC_ADD(mpc_embedding_offsets)     \
+  MPC_ADD(mpc_embedding_move)        \
+  MPC_ADD(mpc_embedding_sum_f32)     \
+  MPC_ADD(mpc_embedding_sum_f32x4)   \
+  MPC_ADD(mpc_embedding_sum_bf16)    \
+  MPC_ADD(mpc_embedding_sum_bf16x8)  \
+  MPC_ADD(mpc_embedding_sum_f16)     \
+  MPC_ADD(mpc_embedding_sum_f16x8)   \
+  MPC_ADD_ATTENTION(f32)             \
+  MPC_ADD_ATTENTION(bf16)            \
+  MPC_ADD_ATTENTION(f16)             \
+  MPC_ADD_OBSERVE(f32)               \
+  MPC_ADD_OBSERVE(bf16)              \
+  MPC_ADD_OBSERVE(f16)               \
+  MPC_ADD_POOL(f32)                  \
+  MPC_ADD_POOL(bf16)                 \
+  MPC_ADD_POOL(f16)                  \
+  MPC_ADD(mpc_channels_first)        \
+  MPC_ADD(mpc_channels_last)         \
+  MPC_ADD(mpc_widen_bf16)            \
   MPC_ADD(mpc_widen_f16)
 
 void add_device_kernels(HostDriver* driver) {

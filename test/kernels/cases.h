@@ -104,6 +104,38 @@ inline const std::vector<ConvCase> kLargeConvs = {
     {5, 4, 4, {180, 181}, {3, 1}, {1, 1}, {1, 1}, {1, 0}, {1, 0}},
 };
 
+// Depthwise: `channels` in groups of one.
+inline ConvCase depthwise_case(int64_t batch, int64_t channels, Shape image,
+                               Shape kernel, Shape strides, Shape dilations,
+                               Shape pads_begin, Shape pads_end) {
+  return {batch,   channels,  channels,   image,    kernel,
+          strides, dilations, pads_begin, pads_end, channels};
+}
+// batch, channels, image, kernel, strides, dilations, pads
+inline const std::vector<ConvCase> kDepthwiseConvs = {
+    // As in ConvNeXt: the whole image is near a border.
+    depthwise_case(2, 96, {4, 4}, {7, 7}, {1, 1}, {1, 1}, {3, 3}, {3, 3}),
+    depthwise_case(1, 33, {19, 37}, {7, 7}, {1, 1}, {1, 1}, {3, 3}, {3, 3}),
+    depthwise_case(2, 32, {9, 16}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}),
+    // As in MobileNet, and with strides that leave inputs without windows.
+    depthwise_case(2, 34, {11, 18}, {3, 3}, {2, 2}, {1, 1}, {0, 0}, {1, 1}),
+    depthwise_case(1, 3, {14, 13}, {5, 5}, {2, 2}, {1, 1}, {1, 2}, {2, 1}),
+    depthwise_case(2, 3, {7, 8}, {1, 1}, {3, 2}, {1, 1}, {0, 0}, {0, 0}),
+    depthwise_case(1, 6, {13, 20}, {3, 2}, {3, 4}, {1, 1}, {1, 0}, {0, 1}),
+    // Dilations, alone and with strides that have a divisor in common.
+    depthwise_case(1, 5, {12, 11}, {3, 3}, {1, 1}, {2, 2}, {2, 2}, {2, 2}),
+    depthwise_case(1, 2, {17, 16}, {4, 3}, {2, 4}, {2, 2}, {3, 1}, {2, 4}),
+    depthwise_case(1, 2, {15, 9}, {3, 3}, {3, 2}, {2, 3}, {4, 0}, {1, 5}),
+    // Pads only on one side, windows larger than the image.
+    depthwise_case(2, 4, {5, 10}, {5, 3}, {1, 1}, {1, 1}, {0, 2}, {4, 0}),
+    depthwise_case(1, 1, {2, 3}, {7, 5}, {1, 1}, {1, 1}, {6, 4}, {5, 4}),
+    // More taps than a thread sums at a time, and in a column.
+    depthwise_case(1, 7, {12, 21}, {3, 15}, {1, 1}, {1, 1}, {1, 7}, {1, 7}),
+    depthwise_case(1, 2, {20, 9}, {17, 2}, {1, 1}, {1, 1}, {8, 0}, {8, 1}),
+    depthwise_case(1, 64, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}),
+    depthwise_case(3, 40, {31}, {5}, {1}, {1}, {4}, {0}),
+};
+
 inline const KernelId kConvKernels[] = {KernelId::conv, KernelId::conv_bias,
                                         KernelId::conv_grad_input,
                                         KernelId::conv_grad_weight};

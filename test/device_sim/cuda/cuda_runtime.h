@@ -83,6 +83,17 @@ constexpr int warpSize = 32;
 
 inline void __syncthreads(MPC_SIM_SITE) { mpc_sim_block_barrier(file, line); }
 
+// Whether the predicate of any thread of the block is not zero.
+inline int __syncthreads_or(int predicate, MPC_SIM_SITE) {
+  static thread_local int any;  // One block runs at a time.
+  mpc_sim_block_barrier(file, line);
+  any = 0;
+  mpc_sim_block_barrier(file, line);
+  if (predicate) any = 1;
+  mpc_sim_block_barrier(file, line);
+  return any;
+}
+
 inline void __syncwarp(unsigned mask = ~0u, MPC_SIM_SITE) {
   mpc_sim_warp_barrier(mask, file, line);
 }
