@@ -194,6 +194,7 @@ __device__ __forceinline__ void swap_heads(const T* from, T* to, int64_t count,
   const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int64_t first =
       static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
+#pragma unroll 1
   for (int64_t i = first; i < count; i += threads) {
     const int64_t at = i / depth;
     const int64_t row = at % rows, column = at / rows % columns;

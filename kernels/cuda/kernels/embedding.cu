@@ -48,11 +48,13 @@ __device__ __forceinline__ void embedding(const EmbeddingParams& p,
   const int lane = static_cast<int>(threadIdx.x) & (p.lanes - 1);
   const int64_t groups = blockDim.x / p.lanes;
   const int64_t step = int64_t{p.lanes} * kTogether;
+#pragma unroll 1
   for (int64_t i = blockIdx.x * groups + threadIdx.x / p.lanes; i < p.count;
        i += gridDim.x * groups) {
     const int64_t row = row_of(indices[i], p.rows);
     const Piece* from = table + row * p.pieces;
     Piece* to = y + i * p.pieces;
+#pragma unroll 1
     for (int64_t first = blockIdx.y * step + lane; first < p.pieces;
          first += gridDim.y * step) {
       Piece values[kTogether];
@@ -114,6 +116,7 @@ __device__ __forceinline__ void count_digits(const EmbeddingSortParams& p,
                                              uint32_t* keys, uint32_t* ranks) {
   const unsigned before = (1u << threadIdx.x % 32) - 1;
   uint32_t* mine = counts[threadIdx.x / 32];
+#pragma unroll 1
   for (int digit = threadIdx.x % 32; digit < kSortDigits; digit += 32)
     mine[digit] = 0;
   __syncwarp();
@@ -386,6 +389,7 @@ extern "C" __global__ void __launch_bounds__(256)
   MPC_SHARED(uint32_t, room, [kWarps]);
   uint32_t* own = counts + static_cast<size_t>(blockIdx.x) * p.blocks;
   uint32_t sum = 0;
+#pragma unroll 1
   for (uint32_t first = 0; first < p.blocks; first += blockDim.x) {
     const uint32_t block = first + threadIdx.x;
     const uint32_t value = block < p.blocks ? own[block] : 0;

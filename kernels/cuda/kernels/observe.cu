@@ -36,6 +36,7 @@ __device__ __forceinline__ void observe_all(int64_t count, const T* values,
     if (place >= 0 && place < kGroup)
       memcpy(room[place], &mine, sizeof(Counts));
     __syncthreads();
+#pragma unroll 1
     for (int i = 0; threadIdx.x == 0 && i < kGroup; ++i) {
       Counts other;
       memcpy(&other, room[i], sizeof(Counts));
@@ -56,6 +57,7 @@ __device__ __forceinline__ void round_all(int64_t count, const T* values,
   memcpy(room[threadIdx.x], &mine, sizeof(RoundingSums));
   __syncthreads();
   if (threadIdx.x != 0) return;
+#pragma unroll 1
   for (int i = 1; i < kThreads; ++i) {
     RoundingSums other;
     memcpy(&other, room[i], sizeof(RoundingSums));

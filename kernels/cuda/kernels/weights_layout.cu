@@ -13,6 +13,7 @@ template <typename F>
 __device__ __forceinline__ void for_each(int64_t count, int64_t channels,
                                          int64_t window, const F& body) {
   const int64_t step = static_cast<int64_t>(gridDim.x) * blockDim.x;
+#pragma unroll 1  // Divisions are long.
   for (int64_t i = static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
        i < count; i += step) {
     const int64_t place = i % window;

@@ -25,6 +25,7 @@ __device__ __forceinline__ void widen_all(const T* in, float* out,
   const int64_t first =
       static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
   const int64_t eights = count / 8;
+#pragma unroll 1  // Once, unless the grid is too small.
   for (int64_t i = first; i < eights; i += step) {
     const Eight from = reinterpret_cast<const Eight*>(in)[i];
     float4* to = reinterpret_cast<float4*>(out) + 2 * i;
@@ -33,6 +34,7 @@ __device__ __forceinline__ void widen_all(const T* in, float* out,
     to[1] = make_float4(widen<T>(from.bits[4]), widen<T>(from.bits[5]),
                         widen<T>(from.bits[6]), widen<T>(from.bits[7]));
   }
+#pragma unroll 1
   for (int64_t i = 8 * eights + first; i < count; i += step)
     out[i] = static_cast<float>(in[i]);
 }
