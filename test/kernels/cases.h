@@ -193,6 +193,24 @@ inline std::vector<std::vector<double>> grad_inputs(const KernelDesc& desc) {
   return inputs;
 }
 
+// Multiples of 1/8, so that sums are exact in any order. For `special` from 0
+// on, one value of every other input is not finite.
+inline std::vector<std::vector<double>> exact_inputs(const KernelDesc& desc,
+                                                     int special = -1) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double values[] = {infinity, -infinity,
+                           std::numeric_limits<double>::quiet_NaN()};
+  std::vector<std::vector<double>> inputs;
+  for (size_t i = 0; i < input_count(desc); ++i) {
+    inputs.push_back(
+        eighths(static_cast<int>(i), element_count(desc.operands[i])));
+    if (special >= 0 && static_cast<size_t>(special) % 2 == i % 2)
+      inputs[i][static_cast<size_t>(special) * 7919 % inputs[i].size()] =
+          values[special % 3];
+  }
+  return inputs;
+}
+
 // Values with many duplicates, infinities and NaN.
 inline std::vector<double> difficult(size_t count) {
   const double infinity = std::numeric_limits<double>::infinity();
