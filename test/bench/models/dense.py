@@ -108,7 +108,7 @@ class DiffusionUNet(nn.Module):
 
     def embed(self, time):
         half = self.width // 2
-        rates = torch.exp(torch.arange(half) * (-math.log(10000) / half))
+        rates = torch.exp(torch.arange(half, device=time.device) * (-math.log(10000) / half))
         angles = time[:, None] * rates
         return self.time(torch.cat([angles.sin(), angles.cos()], 1))
 
