@@ -121,7 +121,7 @@ TEST(DepthwisePlan, FillsTheDevice) {
   const auto weight =
       plan_depthwise(KernelId::conv_grad_weight, convnext_shape());
   ASSERT_TRUE(weight);
-  EXPECT_EQ(weight->grid[0], 3u * 176);
+  EXPECT_EQ(weight->grid[0], 3u * 128);
   EXPECT_EQ(weight->threads, 224u);  // 16 pairs, 7 rows of taps, 2 sharers.
   EXPECT_LE(weight->shared_bytes, 48u << 10);
   // Two images get smaller tiles.

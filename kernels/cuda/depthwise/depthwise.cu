@@ -40,11 +40,11 @@ __device__ __forceinline__ float probe_of(float2 value, float probe) {
 // Positions
 //----------------------------------------------------------------------------
 
-// The two channels of a thread, and its number among those with the same ones.
+// The two channels of a thread that sums, and its number among the threads with
+// the same ones. `count` is the number of these channels that exist.
 struct Lane {
   int32_t pair, slot, slots;
-  int32_t channel, count;  // `count` of the two exist.
-  bool even;               // Whether the image has an even number of them.
+  int32_t channel, count;
 };
 
 __device__ __forceinline__ Lane lane_of(const DepthwiseParams& p,
@@ -56,8 +56,28 @@ __device__ __forceinline__ Lane lane_of(const DepthwiseParams& p,
   lane.slots = static_cast<int32_t>(blockDim.x) / kLanePairs;
   lane.channel = 2 * (channel_block * kLanePairs + lane.pair);
   lane.count = max(0, min(2, p.channels - lane.channel));
-  lane.even = p.channels % 2 == 0;
   return lane;
+}
+
+// The channels of a thread that copies: four.
+struct Quad {
+  int32_t index, slot, slots;
+  int32_t channel, count;
+  bool aligned;  // All or none of them exist, and are read at once.
+};
+
+__device__ __forceinline__ Quad quad_of(const DepthwiseParams& p,
+                                        int32_t channel_block) {
+  constexpr int kQuads = kLanePairs / 2;
+  const int32_t thread = static_cast<int32_t>(threadIdx.x);
+  Quad quad;
+  quad.index = thread % kQuads;
+  quad.slot = thread / kQuads;
+  quad.slots = static_cast<int32_t>(blockDim.x) / kQuads;
+  quad.channel = 4 * (channel_block * kQuads + quad.index);
+  quad.count = max(0, min(4, p.channels - quad.channel));
+  quad.aligned = p.channels % 4 == 0;
+  return quad;
 }
 
 // A tile of positions, by its first one.
@@ -83,6 +103,21 @@ __device__ __forceinline__ Tile input_of(const Tile& tile,
           w.first + tile.column * w.move};
 }
 
+// Divides numbers below 2^9, such as pixels of a tile, by one that stays the
+// same.
+struct Divisor {
+  uint32_t factor;
+  __device__ __forceinline__ explicit Divisor(int32_t divisor)
+      : factor((1u << 20) / static_cast<uint32_t>(divisor) + 1) {}
+  __device__ __forceinline__ int32_t quotient(int32_t number) const {
+    return static_cast<int32_t>(static_cast<uint32_t>(number) * factor >> 20);
+  }
+};
+
+__device__ __forceinline__ bool is_below(int32_t number, int32_t end) {
+  return static_cast<uint32_t>(number) < static_cast<uint32_t>(end);
+}
+
 // The extent of the inputs of this many positions.
 __device__ __forceinline__ int32_t reach(const DepthwiseAxis& axis,
                                          int32_t positions) {
@@ -90,30 +125,24 @@ __device__ __forceinline__ int32_t reach(const DepthwiseAxis& axis,
 }
 
 //----------------------------------------------------------------------------
-// Reading and writing two channels
+// Reading and writing
 //----------------------------------------------------------------------------
 
-__device__ __forceinline__ float2 widen(uint2 bits, mpc_dtype_t dtype) {
-  if (dtype == MPC_DTYPE_F32)
-    return make_float2(bits_float(bits.x), bits_float(bits.y));
-  if (dtype == MPC_DTYPE_BF16)
-    return make_float2(bits_float(bits.x << 16), bits_float(bits.y << 16));
-  return make_float2(F16::widen(static_cast<uint16_t>(bits.x)),
-                     F16::widen(static_cast<uint16_t>(bits.y)));
+__device__ __forceinline__ float widen(uint32_t bits, mpc_dtype_t dtype) {
+  if (dtype == MPC_DTYPE_F32) return bits_float(bits);
+  if (dtype == MPC_DTYPE_BF16) return bits_float(bits << 16);
+  return F16::widen(static_cast<uint16_t>(bits));
 }
 
-__device__ __forceinline__ uint2 narrow(float2 value, mpc_dtype_t dtype) {
-  if (dtype == MPC_DTYPE_F32)
-    return make_uint2(float_bits(value.x), float_bits(value.y));
-  if (dtype == MPC_DTYPE_BF16)
-    return make_uint2(Bf16::round(value.x), Bf16::round(value.y));
-  return make_uint2(F16::round(value.x), F16::round(value.y));
+__device__ __forceinline__ uint32_t narrow(float value, mpc_dtype_t dtype) {
+  if (dtype == MPC_DTYPE_F32) return float_bits(value);
+  return dtype == MPC_DTYPE_BF16 ? Bf16::round(value) : F16::round(value);
 }
 
-// Elements `at` and at + `next`, as far as both channels exist.
-__device__ __forceinline__ float2 read(const void* from, int64_t at,
-                                       int64_t next, int32_t count,
-                                       mpc_dtype_t dtype) {
+// The first `count` of elements `at` and at + `next`.
+__device__ __forceinline__ uint2 read_pair(const void* from, int64_t at,
+                                           int64_t next, int32_t count,
+                                           mpc_dtype_t dtype) {
   uint2 bits = make_uint2(0, 0);
   if (dtype == MPC_DTYPE_F32) {
     const uint32_t* words = static_cast<const uint32_t*>(from) + at;
@@ -124,65 +153,134 @@ __device__ __forceinline__ float2 read(const void* from, int64_t at,
     if (count > 0) bits.x = halves[0];
     if (count > 1) bits.y = halves[next];
   }
-  return widen(bits, dtype);
+  return bits;
 }
 
-// Writes adjacent elements; 16-bit ones at once if their number is even.
-__device__ __forceinline__ void write(void* to, int64_t at, float2 value,
-                                      const Lane& lane, mpc_dtype_t dtype) {
-  const uint2 bits = narrow(value, dtype);
+// The first `count` of four adjacent elements. 16-bit elements fill two words.
+__device__ __forceinline__ uint4 read_quad(const void* from, int64_t at,
+                                           int32_t count, bool aligned,
+                                           mpc_dtype_t dtype) {
+  uint4 bits = make_uint4(0, 0, 0, 0);
+  if (dtype == MPC_DTYPE_F32) {
+    const uint32_t* words = static_cast<const uint32_t*>(from) + at;
+    if (aligned) {
+      if (count > 0) bits = *reinterpret_cast<const uint4*>(words);
+    } else {
+      if (count > 0) bits.x = words[0];
+      if (count > 1) bits.y = words[1];
+      if (count > 2) bits.z = words[2];
+      if (count > 3) bits.w = words[3];
+    }
+  } else {
+    const uint16_t* halves = static_cast<const uint16_t*>(from) + at;
+    if (aligned) {
+      if (count > 0) {
+        const uint2 both = *reinterpret_cast<const uint2*>(halves);
+        bits.x = both.x;
+        bits.y = both.y;
+      }
+    } else {
+      if (count > 0) bits.x = halves[0];
+      if (count > 1) bits.x |= uint32_t{halves[1]} << 16;
+      if (count > 2) bits.y = halves[2];
+      if (count > 3) bits.y |= uint32_t{halves[3]} << 16;
+    }
+  }
+  return bits;
+}
+
+__device__ __forceinline__ float4 widen_quad(uint4 bits, mpc_dtype_t dtype) {
+  if (dtype != MPC_DTYPE_F32)
+    bits = make_uint4(bits.x & 0xffff, bits.x >> 16, bits.y & 0xffff,
+                      bits.y >> 16);
+  return make_float4(widen(bits.x, dtype), widen(bits.y, dtype),
+                     widen(bits.z, dtype), widen(bits.w, dtype));
+}
+
+__device__ __forceinline__ void write_quad(void* to, int64_t at, float4 value,
+                                           const Quad& quad,
+                                           mpc_dtype_t dtype) {
+  const uint4 bits = make_uint4(narrow(value.x, dtype), narrow(value.y, dtype),
+                                narrow(value.z, dtype), narrow(value.w, dtype));
   if (dtype == MPC_DTYPE_F32) {
     uint32_t* words = static_cast<uint32_t*>(to) + at;
-    if (lane.count > 0) words[0] = bits.x;
-    if (lane.count > 1) words[1] = bits.y;
-    return;
-  }
-  uint16_t* halves = static_cast<uint16_t*>(to) + at;
-  if (lane.even) {
-    if (lane.count > 0)
-      *reinterpret_cast<uint32_t*>(halves) = bits.x | bits.y << 16;
+    if (quad.aligned) {
+      if (quad.count > 0) *reinterpret_cast<uint4*>(words) = bits;
+    } else {
+      if (quad.count > 0) words[0] = bits.x;
+      if (quad.count > 1) words[1] = bits.y;
+      if (quad.count > 2) words[2] = bits.z;
+      if (quad.count > 3) words[3] = bits.w;
+    }
   } else {
-    if (lane.count > 0) halves[0] = static_cast<uint16_t>(bits.x);
-    if (lane.count > 1) halves[1] = static_cast<uint16_t>(bits.y);
+    uint16_t* halves = static_cast<uint16_t*>(to) + at;
+    if (quad.aligned) {
+      if (quad.count > 0)
+        *reinterpret_cast<uint2*>(halves) =
+            make_uint2(bits.x | bits.y << 16, bits.z | bits.w << 16);
+    } else {
+      if (quad.count > 0) halves[0] = static_cast<uint16_t>(bits.x);
+      if (quad.count > 1) halves[1] = static_cast<uint16_t>(bits.y);
+      if (quad.count > 2) halves[2] = static_cast<uint16_t>(bits.z);
+      if (quad.count > 3) halves[3] = static_cast<uint16_t>(bits.w);
+    }
   }
+}
+
+// Where four channels of a pixel lie in a tile.
+__device__ __forceinline__ float4* quad_at(float2* tile, int32_t pixel,
+                                           const Quad& quad) {
+  return reinterpret_cast<float4*>(tile + pixel * kLanePairs) + quad.index;
 }
 
 // Copies rows x columns pixels to `tile`; pixels outside the image become zero.
-// Returns the probe of the values.
-__device__ __forceinline__ float copy_tile(
+// Returns the probe of the values. kTogether loads are in flight at a time.
+template <int kTogether, bool kAligned>
+__device__ __forceinline__ float copy_pixels(
     const void* image, const int32_t* extent, const Tile& first, int32_t rows,
-    int32_t columns, const DepthwiseParams& p, const Lane& lane, float2* tile) {
-  constexpr int kTogether = 4;  // Loads in flight at the same time.
-  // Exact, because a tile has less than 2^9 pixels.
-  const uint32_t per_column = (1u << 20) / static_cast<uint32_t>(columns) + 1;
+    int32_t columns, const DepthwiseParams& p, const Quad& quad, float2* tile) {
+  const Divisor by_columns(columns);
   const int32_t pixels = rows * columns;
+  const int64_t row_stride = int64_t{extent[1]} * p.channels;
+  const int64_t start = (first.image * extent[0] + first.row) * row_stride +
+                        int64_t{first.column} * p.channels + quad.channel;
   float probe = 0;
 #pragma unroll 1
-  for (int32_t pixel = lane.slot; pixel < pixels;
-       pixel += kTogether * lane.slots) {
-    float2 values[kTogether];
+  for (int32_t pixel = quad.slot; pixel < pixels;
+       pixel += kTogether * quad.slots) {
+    uint4 bits[kTogether];
 #pragma unroll
     for (int k = 0; k < kTogether; ++k) {
-      const int32_t index = pixel + k * lane.slots;
-      const int32_t down =
-          static_cast<int32_t>(static_cast<uint32_t>(index) * per_column >> 20);
-      const int32_t row = first.row + down,
-                    column = first.column + index - down * columns;
-      const bool inside = index < pixels && row >= 0 && row < extent[0] &&
-                          column >= 0 && column < extent[1];
+      const int32_t index = pixel + k * quad.slots;
+      const int32_t down = by_columns.quotient(index),
+                    right = index - down * columns;
+      const bool inside = index < pixels &&
+                          is_below(first.row + down, extent[0]) &&
+                          is_below(first.column + right, extent[1]);
       const int64_t at =
-          ((first.image * extent[0] + row) * extent[1] + column) * p.channels +
-          lane.channel;
-      values[k] = read(image, at, 1, inside ? lane.count : 0, p.dtype);
+          start + down * row_stride + int64_t{right} * p.channels;
+      bits[k] =
+          read_quad(image, at, inside ? quad.count : 0, kAligned, p.dtype);
     }
 #pragma unroll
     for (int k = 0; k < kTogether; ++k) {
-      const int32_t index = pixel + k * lane.slots;
-      if (index < pixels) tile[index * kLanePairs + lane.pair] = values[k];
-      probe = probe_of(values[k], probe);
+      const int32_t index = pixel + k * quad.slots;
+      const float4 value = widen_quad(bits[k], p.dtype);
+      if (index < pixels) *quad_at(tile, index, quad) = value;
+      probe = probe_of(make_float2(value.x, value.y),
+                       probe_of(make_float2(value.z, value.w), probe));
     }
   }
   return probe;
+}
+
+__device__ __forceinline__ float copy_tile(
+    const void* image, const int32_t* extent, const Tile& first, int32_t rows,
+    int32_t columns, const DepthwiseParams& p, const Quad& quad, float2* tile) {
+  return quad.aligned ? copy_pixels<4, true>(image, extent, first, rows,
+                                             columns, p, quad, tile)
+                      : copy_pixels<1, false>(image, extent, first, rows,
+                                              columns, p, quad, tile);
 }
 
 //----------------------------------------------------------------------------
@@ -195,17 +293,32 @@ __device__ __forceinline__ float copy_weights(const DepthwiseParams& p,
                                               const DepthwiseAxis& h,
                                               const DepthwiseAxis& w,
                                               const Lane& lane, float2* to) {
-  const int64_t window = p.kernel[0] * p.kernel[1];
+  constexpr int kTogether = 4;  // Taps whose loads are in flight at a time.
+  const Divisor by_columns(w.taps);
+  const int32_t taps = h.taps * w.taps, window = p.kernel[0] * p.kernel[1];
+  const int64_t start = int64_t{lane.channel} * window;
   float probe = 0;
 #pragma unroll 1
-  for (int32_t i = lane.slot; i < h.taps * w.taps; i += lane.slots) {
-    const int32_t down = i / w.taps, right = i - down * w.taps;
-    const int64_t at = lane.channel * window +
-                       (h.tap + down * h.tap_step) * p.kernel[1] + w.tap +
-                       right * w.tap_step;
-    const float2 value = read(weights, at, window, lane.count, p.dtype);
-    to[i * kLanePairs + lane.pair] = value;
-    probe = probe_of(value, probe);
+  for (int32_t tap = lane.slot; tap < taps; tap += kTogether * lane.slots) {
+    uint2 bits[kTogether];
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      const int32_t index = tap + k * lane.slots;
+      const int32_t down = by_columns.quotient(index),
+                    right = index - down * w.taps;
+      const int64_t at = start + (h.tap + down * h.tap_step) * p.kernel[1] +
+                         w.tap + right * w.tap_step;
+      bits[k] = read_pair(weights, at, window, index < taps ? lane.count : 0,
+                          p.dtype);
+    }
+#pragma unroll
+    for (int k = 0; k < kTogether; ++k) {
+      const int32_t index = tap + k * lane.slots;
+      const float2 value =
+          make_float2(widen(bits[k].x, p.dtype), widen(bits[k].y, p.dtype));
+      if (index < taps) to[index * kLanePairs + lane.pair] = value;
+      probe = probe_of(value, probe);
+    }
   }
   return probe;
 }
@@ -237,7 +350,7 @@ __device__ __forceinline__ void step(const float2* x, const float2* weights,
 #pragma unroll
     for (int i = 0; i < kStripPixels; ++i) {
       const int32_t right = i * w.move + t * w.step;
-      if (column + right >= 0 && column + right < columns)
+      if (is_below(column + right, columns))
         sums[i] = multiply_add(x[right * kLanePairs], weight, sums[i]);
     }
   }
@@ -251,8 +364,10 @@ extern "C" __global__ void __launch_bounds__(256, 3)
                   const void* bias, void* to) {
   MPC_DYNAMIC_SHARED(float2, shared);
   const uint32_t tile_index = blockIdx.x / p.channel_blocks;
-  const Lane lane = lane_of(
-      p, static_cast<int32_t>(blockIdx.x - tile_index * p.channel_blocks));
+  const int32_t channel_block =
+      static_cast<int32_t>(blockIdx.x - tile_index * p.channel_blocks);
+  const Lane lane = lane_of(p, channel_block);
+  const Quad quad = quad_of(p, channel_block);
   const DepthwiseAxis &h = p.axes[0][blockIdx.y], &w = p.axes[1][blockIdx.z];
   const Tile tile = tile_of(p, tile_index), input = input_of(tile, h, w);
   if (tile.row >= h.positions || tile.column >= w.positions) return;
@@ -262,7 +377,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
   bool finite = true;
   if (taps > 0) {
     const float probe = copy_weights(p, weights, h, w, lane, shared);
-    copy_tile(from, p.from, input, reach(h, p.tile[0]), columns, p, lane,
+    copy_tile(from, p.from, input, reach(h, p.tile[0]), columns, p, quad,
               staged);
     finite = !__syncthreads_or(probe != 0);
   }
@@ -270,7 +385,6 @@ extern "C" __global__ void __launch_bounds__(256, 3)
   const int32_t strips = p.tile[1] / kStripPixels;
   const int32_t row = lane.slot / strips,
                 column = (lane.slot - row * strips) * kStripPixels;
-  if (tile.row + row >= h.positions) return;
   float2 sums[kStripPixels];
 #pragma unroll
   for (int i = 0; i < kStripPixels; ++i) sums[i] = make_float2(0, 0);
@@ -278,7 +392,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
 #pragma unroll 1
   for (int32_t t = 0; t < h.taps; ++t) {
     const int32_t down = row * h.move + t * h.step;
-    if (input.row + down < 0 || input.row + down >= p.from[0]) continue;
+    if (!is_below(input.row + down, p.from[0])) continue;
     const float2* x =
         staged + (down * columns + column * w.move) * kLanePairs + lane.pair;
     const float2* weight = shared + t * w.taps * kLanePairs + lane.pair;
@@ -292,22 +406,33 @@ extern "C" __global__ void __launch_bounds__(256, 3)
     }
   }
 
-  // Through shared memory, so that the code that writes is not unrolled.
+  // Through shared memory, so that threads write four channels at once.
   __syncthreads();
-  float2* const mine = staged + threadIdx.x;
 #pragma unroll
-  for (int i = 0; i < kStripPixels; ++i) mine[i * blockDim.x] = sums[i];
-  float2 added = make_float2(0, 0);
-  if (bias) added = read(bias, lane.channel, 1, lane.count, p.bias_dtype);
-  const int32_t pixels = min(kStripPixels, w.positions - tile.column - column);
-  const int64_t line =
-      (tile.image * p.to[0] + (tile.row + row) * h.stride + h.phase) * p.to[1];
+  for (int i = 0; i < kStripPixels; ++i)
+    staged[(row * p.tile[1] + column + i) * kLanePairs + lane.pair] = sums[i];
+  __syncthreads();
+  float4 added = make_float4(0, 0, 0, 0);
+  if (bias)
+    added = widen_quad(
+        read_quad(bias, quad.channel, quad.count, quad.aligned, p.bias_dtype),
+        p.bias_dtype);
+  const int32_t end = min(p.tile[0], h.positions - tile.row) * p.tile[1];
 #pragma unroll 1
-  for (int32_t i = 0; i < pixels; ++i) {
-    const float2 sum = mine[i * blockDim.x];
-    const int32_t to_column = (tile.column + column + i) * w.stride + w.phase;
-    write(to, (line + to_column) * p.channels + lane.channel,
-          make_float2(sum.x + added.x, sum.y + added.y), lane, p.result_dtype);
+  for (int32_t pixel = quad.slot; pixel < end; pixel += quad.slots) {
+    const int32_t down = pixel / kStripPixels / strips;
+    const int32_t to_row = (tile.row + down) * h.stride + h.phase,
+                  position = tile.column + pixel - down * p.tile[1];
+    if (position >= w.positions) continue;
+    const float4 sum = *quad_at(staged, pixel, quad);
+    write_quad(to,
+               ((tile.image * p.to[0] + to_row) * p.to[1] +
+                position * w.stride + w.phase) *
+                       p.channels +
+                   quad.channel,
+               make_float4(sum.x + added.x, sum.y + added.y, sum.z + added.z,
+                           sum.w + added.w),
+               quad, p.result_dtype);
   }
 }
 
@@ -348,7 +473,7 @@ __device__ __forceinline__ void step_grad(const float2* grad, const float2* x,
 #pragma unroll
     for (int t = 0; t < kRowTaps; ++t) {
       const int32_t right = i * w.move + t * w.step;
-      if (t < taps && column + right >= 0 && column + right < columns)
+      if (t < taps && is_below(column + right, columns))
         sums[t] = multiply_add(x[right * kLanePairs], dy, sums[t]);
     }
   }
@@ -364,8 +489,10 @@ extern "C" __global__ void __launch_bounds__(256, 3)
   MPC_DYNAMIC_SHARED(float2, shared);
   const DepthwiseParams& p = q.image;
   const uint32_t chunk = blockIdx.x / p.channel_blocks;
-  const Lane lane =
-      lane_of(p, static_cast<int32_t>(blockIdx.x - chunk * p.channel_blocks));
+  const int32_t channel_block =
+      static_cast<int32_t>(blockIdx.x - chunk * p.channel_blocks);
+  const Lane lane = lane_of(p, channel_block);
+  const Quad quad = quad_of(p, channel_block);
   const DepthwiseAxis &h = p.axes[0][0], &w = p.axes[1][0];
   const int32_t rows = reach(h, p.tile[0]), columns = reach(w, p.tile[1]);
   float2* const staged_grad = shared + rows * columns * kLanePairs;
@@ -397,7 +524,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
       probe +=
           copy_tile(second ? grad : image, second ? p.to : p.from, first,
                     second ? p.tile[0] : rows, second ? p.tile[1] : columns, p,
-                    lane, second ? staged_grad : shared);
+                    quad, second ? staged_grad : shared);
     }
     const bool slides =
         !__syncthreads_or(probe != 0) && w.move == 1 && w.step == 1;
@@ -409,8 +536,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
                     column = (strip - row * strips) * kStripPixels;
       const int32_t down = row * h.move + tap_h * h.step,
                     right = column * w.move + tap_w * w.step;
-      if (tile.row + row >= p.to[0] || input.row + down < 0 ||
-          input.row + down >= p.from[0])
+      if (tile.row + row >= p.to[0] || !is_below(input.row + down, p.from[0]))
         continue;
       const float2* dy =
           staged_grad + (row * p.tile[1] + column) * kLanePairs + lane.pair;
@@ -427,10 +553,12 @@ extern "C" __global__ void __launch_bounds__(256, 3)
   const int64_t part = int64_t{chunk} * q.sharers + sharer;
   const int64_t first = (part * p.kernel[0] + tap_h) * p.kernel[1] + tap_w;
 #pragma unroll
-  for (int t = 0; t < kRowTaps; ++t)
-    if (t < taps)
-      write(parts, (first + t) * p.channels + lane.channel, sums[t], lane,
-            MPC_DTYPE_F32);
+  for (int t = 0; t < kRowTaps; ++t) {
+    if (t >= taps) break;
+    float* const to = parts + (first + t) * p.channels + lane.channel;
+    if (lane.count > 0) to[0] = sums[t].x;
+    if (lane.count > 1) to[1] = sums[t].y;
+  }
 }
 
 // Adds `count` parts of [taps, channels] to a result of [channels, taps]. Each
@@ -445,7 +573,7 @@ extern "C" __global__ void __launch_bounds__(256)
   const int64_t channel = int64_t{blockIdx.x} * 32 + lane, tap = blockIdx.y;
   float sum = 0;
   if (channel < channels) {
-#pragma unroll 4
+#pragma unroll 8
     for (int64_t part = warp; part < count; part += kWarps)
       sum += parts[(part * taps + tap) * channels + channel];
   }

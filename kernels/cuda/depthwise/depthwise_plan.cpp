@@ -10,10 +10,11 @@ constexpr int64_t kChannels = 2 * kLanePairs;  // Channels of a block.
 constexpr int64_t kSlots = 16;                 // Strips of a block.
 constexpr int64_t kPixelBytes = kChannels * sizeof(float);
 constexpr int64_t kSharedBytes = 48 << 10;  // What every kernel may use.
-// Blocks that keep 132 multiprocessors busy: tiles shrink until there are as
-// many. The gradient of the weight has no more than twice as many, because
-// each adds a part to the sums.
+// Blocks that keep the 132 multiprocessors of an H100 busy: tiles shrink until
+// there are as many. The gradient of the weight has at most as many blocks as
+// run at a time, three on each, because each adds a part to the sums.
 constexpr int64_t kEnoughBlocks = 264;
+constexpr int64_t kMaxWeightBlocks = 396;
 constexpr int64_t kMaxBlocks = int64_t{1} << 30;
 
 int64_t round_up_quotient(int64_t a, int64_t b) { return (a + b - 1) / b; }
@@ -137,8 +138,9 @@ void divide_sums(int64_t blocks, DepthwisePlan* plan) {
   DepthwiseWeightParams& w = plan->weight;
   const int64_t channel_blocks = w.image.channel_blocks;
   w.count = blocks / channel_blocks;
-  w.chunks = narrow(
-      std::min(w.count, round_up_quotient(2 * kEnoughBlocks, channel_blocks)));
+  const int64_t most = std::max<int64_t>(kMaxWeightBlocks / channel_blocks, 1);
+  const int64_t tiles_of_block = round_up_quotient(w.count, most);
+  w.chunks = narrow(round_up_quotient(w.count, tiles_of_block));
   w.runs = narrow(round_up_quotient(w.image.kernel[1], kRowTaps));
   const int64_t groups = int64_t{w.image.kernel[0]} * w.runs;
   w.block_groups = narrow(std::min(groups, kSlots));
