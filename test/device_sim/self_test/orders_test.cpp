@@ -123,6 +123,22 @@ TEST(Orders, RunThreadsInTheirOrder) {
   }
 }
 
+// One vote after another, of a block with several warps.
+TEST(Orders, KeepVotesOfABlockApart) {
+  std::vector<int> votes(3 * 70);
+  ASSERT_EQ(run_in_all_orders({{"votes", votes}},
+                              [&] {
+                                return run({{}, {70}}, [&] {
+                                  for (unsigned i = 0; i < 3; ++i)
+                                    votes[i * 70 + threadIdx.x] =
+                                        __syncthreads_or(threadIdx.x == 99 * i);
+                                });
+                              }),
+            "");
+  for (size_t i = 0; i < votes.size(); ++i)
+    EXPECT_EQ(votes[i], i < 70 ? 1 : 0) << i;
+}
+
 TEST(Orders, HoldAfterWarpOperations) {
   auto lanes_in = [](Order order) {
     Options options;
