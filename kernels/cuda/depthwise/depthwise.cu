@@ -329,7 +329,8 @@ __device__ __forceinline__ void slide(const float2* x, const float2* weights,
   float2 values[kRun];
 #pragma unroll
   for (int i = 0; i < kRun; ++i)
-    if (i < kStripPixels + taps - 1) values[i] = x[i * kLanePairs];
+    if (i < kStripPixels || i - kStripPixels < taps - 1)
+      values[i] = x[i * kLanePairs];
 #pragma unroll
   for (int t = 0; t < kRowTaps; ++t) {
     if (t >= taps) break;
@@ -368,7 +369,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
       static_cast<int32_t>(blockIdx.x - tile_index * p.channel_blocks);
   const Lane lane = lane_of(p, channel_block);
   const Quad quad = quad_of(p, channel_block);
-  const DepthwiseAxis &h = p.axes[0][blockIdx.y], &w = p.axes[1][blockIdx.z];
+  const DepthwiseAxis h = p.axes[0][blockIdx.y], w = p.axes[1][blockIdx.z];
   const Tile tile = tile_of(p, tile_index), input = input_of(tile, h, w);
   if (tile.row >= h.positions || tile.column >= w.positions) return;
 
@@ -448,7 +449,8 @@ __device__ __forceinline__ void slide_grad(const float2* grad, const float2* x,
   float2 values[kRun], dy[kStripPixels];
 #pragma unroll
   for (int i = 0; i < kRun; ++i)
-    if (i < kStripPixels + taps - 1) values[i] = x[i * kLanePairs];
+    if (i < kStripPixels || i - kStripPixels < taps - 1)
+      values[i] = x[i * kLanePairs];
 #pragma unroll
   for (int i = 0; i < kStripPixels; ++i) dy[i] = grad[i * kLanePairs];
 #pragma unroll
@@ -493,7 +495,7 @@ extern "C" __global__ void __launch_bounds__(256, 3)
       static_cast<int32_t>(blockIdx.x - chunk * p.channel_blocks);
   const Lane lane = lane_of(p, channel_block);
   const Quad quad = quad_of(p, channel_block);
-  const DepthwiseAxis &h = p.axes[0][0], &w = p.axes[1][0];
+  const DepthwiseAxis h = p.axes[0][0], w = p.axes[1][0];
   const int32_t rows = reach(h, p.tile[0]), columns = reach(w, p.tile[1]);
   float2* const staged_grad = shared + rows * columns * kLanePairs;
 
