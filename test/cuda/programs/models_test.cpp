@@ -98,7 +98,9 @@ TEST_P(GpuModels, TrainAsTheCpuDoes) {
     if (i == 0) first = gpu.loss;
     last = gpu.loss;
   }
-  EXPECT_NEAR(gpu_sum, cpu_sum, 0.01 * cpu_sum);
+  // Other orders of sums change 200 steps of gpt by 0.8 % in FP8, and by 0.2 %
+  // in bf16.
+  EXPECT_NEAR(gpu_sum, cpu_sum, (is("fp8") ? 0.02 : 0.01) * cpu_sum);
   if (steps() >= 25) {
     EXPECT_LT(last, 0.8 * first);
   }
