@@ -61,7 +61,11 @@ static Archive openArchive(const std::string &path) {
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored))
     throw FileError("'" + path + "' is a folder");
-  if (code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS)
+  bool isDamaged = code == ZIP_ER_NOZIP || code == ZIP_ER_INCONS;
+#ifdef ZIP_ER_TRUNCATED_ZIP // libzip 1.11
+  isDamaged |= code == ZIP_ER_TRUNCATED_ZIP;
+#endif
+  if (isDamaged)
     fail(path, describeOther(path));
   zip_error_t error;
   zip_error_init_with_code(&error, code);
