@@ -124,8 +124,33 @@ bool EventFile::addScalar(const std::string &tag, double value, uint64_t step) {
   appendText(scalar, 1, tag);
   appendKey(scalar, 2, Fixed32);
   appendBytes(scalar, static_cast<float>(value));
+  return addSummary(scalar, step);
+}
+
+bool EventFile::addHistogram(const std::string &tag, const Histogram &values,
+                             uint64_t step) {
+  // HistogramProto (tensorflow/core/framework/summary.proto): min = 1, max = 2,
+  // num = 3, sum = 4, sum_squares = 5, bucket_limit = 6, bucket = 7.
+  std::string histogram;
+  unsigned field = 0;
+  for (double number : {values.smallest, values.largest, double(values.count),
+                        values.sum, values.sumOfSquares}) {
+    appendKey(histogram, ++field, Fixed64);
+    appendBytes(histogram, number);
+  }
+  for (const std::vector<double> *list : {&values.ends, &values.counts})
+    appendText(histogram, ++field,
+               std::string(reinterpret_cast<const char *>(list->data()),
+                           list->size() * sizeof(double)));
+  std::string value; // Summary.Value: tag = 1, histo = 5.
+  appendText(value, 1, tag);
+  appendText(value, 5, histogram);
+  return addSummary(value, step);
+}
+
+bool EventFile::addSummary(const std::string &value, uint64_t step) {
   std::string summary; // Summary: value = 1.
-  appendText(summary, 1, scalar);
+  appendText(summary, 1, value);
   std::string event = beginEvent(step);
   appendText(event, 5, summary);
   return addEvent(event);

@@ -7,6 +7,8 @@
 #ifndef MPC_TOOLS_MPC_LOGS_EVENTFILE_H
 #define MPC_TOOLS_MPC_LOGS_EVENTFILE_H
 
+#include "tools/mpc/logs/Histogram.h"
+
 #include <cstdint>
 #include <cstdio>
 #include <memory>
@@ -24,11 +26,16 @@ public:
   /// Adds one number. False if the file cannot be written (see errno).
   bool addScalar(const std::string &tag, double value, uint64_t step);
 
+  /// Adds a distribution; false as above.
+  bool addHistogram(const std::string &tag, const Histogram &values,
+                    uint64_t step);
+
   /// Makes readers see everything; false as above.
   bool flush();
 
 private:
   bool addEvent(const std::string &event);
+  bool addSummary(const std::string &value, uint64_t step);
 
   struct Close {
     void operator()(std::FILE *file) const { std::fclose(file); }

@@ -53,11 +53,14 @@ void LogSettings::addTo(CLI::App &command) {
           },
           ""))
       ->group("Output");
+  CLI::Option *logdir = command.add_option(
+      "--logdir", folder, "Write event files for TensorBoard to this folder");
+  logdir->option_text("DIR")->check(NotEmpty())->group("Output");
   command
-      .add_option("--logdir", folder,
-                  "Write event files for TensorBoard to this folder")
-      ->option_text("DIR")
-      ->check(NotEmpty())
+      .add_flag("--log-weights", histograms,
+                "Also write the distribution of each weight after each epoch "
+                "to --logdir")
+      ->needs(logdir)
       ->group("Output");
 }
 
@@ -119,7 +122,7 @@ static Failure cannotWrite(const std::string &path) {
 TrainingLog::TrainingLog(const LogSettings &settings, const std::string &place,
                          uint64_t firstStep,
                          const std::vector<std::string> &metrics)
-    : lastFlush(Clock::now()) {
+    : histograms(settings.histograms), lastFlush(Clock::now()) {
   for (const auto &column : kColumns)
     columns.push_back({column.name, column.tag});
   for (const std::string &name : metrics)
@@ -216,6 +219,13 @@ void TrainingLog::requireEvents(bool isLogged) const {
     throw Failure(InputOutput, std::string("cannot write the events for "
                                            "TensorBoard: ") +
                                    std::strerror(errno));
+}
+
+void TrainingLog::addWeight(uint64_t step, const std::string &name,
+                            const std::vector<float> &values) {
+  if (wantsWeights())
+    requireEvents(
+        events->addHistogram("weights/" + name, Histogram(values), step));
 }
 
 void TrainingLog::addSpeed(uint64_t step, double samplesPerSecond,

@@ -21,8 +21,9 @@ class App;
 namespace mpc::tool {
 
 struct LogSettings {
-  std::string file;   ///< `--log`: a .jsonl or .csv file, or "".
-  std::string folder; ///< `--logdir`: of TensorBoard, or "".
+  std::string file;        ///< `--log`: a .jsonl or .csv file, or "".
+  std::string folder;      ///< `--logdir`: of TensorBoard, or "".
+  bool histograms = false; ///< `--log-weights`.
 
   bool isEmpty() const { return file.empty() && folder.empty(); }
   /// Adds the options to a command.
@@ -44,6 +45,12 @@ public:
   /// Adds a row: numbers by name, "step" among them, as `mpc train --json`
   /// prints them. Throws a Failure if it cannot be written.
   void add(const nlohmann::ordered_json &row);
+
+  /// Shows TensorBoard the distribution of a weight's values. Does nothing
+  /// unless the user wants it, as wantsWeights() says.
+  void addWeight(uint64_t step, const std::string &name,
+                 const std::vector<float> &values);
+  bool wantsWeights() const { return events && histograms; }
 
   /// Shows TensorBoard how fast training has been until a step: samples per
   /// second, and the share of the time in which it waited for data. Files of
@@ -69,7 +76,7 @@ private:
   std::unique_ptr<std::FILE, Close> file;
   std::vector<Column> columns;
   std::string path;
-  bool isCsv = false;
+  bool isCsv = false, histograms = false;
   std::optional<EventFile> events;
   Clock::time_point lastFlush;
 };

@@ -608,8 +608,10 @@ ExitCode Trainer::run() {
     // the end of an epoch over to the next.
     bool stepEnds = queued.empty() && (stepSamples.empty() || isDone());
     if (stepEnds) {
-      if (epochEnds)
+      if (epochEnds) {
         logSpeed();
+        logWeights();
+      }
       // Save first, so that a failing evaluation does not lose the epoch.
       if (isCheckpointDue(epochEnds))
         saveCheckpoint();

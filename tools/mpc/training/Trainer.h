@@ -134,6 +134,7 @@ private:
   void log(const mpc_step_info_t &info, double loss, uint64_t step);
   void logEvaluation();
   void logSpeed();
+  void logWeights();
   void openLog();
   bool isEvaluationDue(bool epochEnds) const;
   void evaluateNow();

@@ -3,6 +3,7 @@
 #include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
+#include "tools/mpc/checkpoints/MasterWeights.h"
 #include "tools/mpc/training/Trainer.h"
 
 #include "kernels/devices.h"
@@ -106,6 +107,18 @@ void Trainer::logSpeed() {
     logFiles->addSpeed(step, (samplesTaken - unlogged.samples) / seconds,
                        (waited - unlogged.waited) / seconds);
   unlogged = {now, samplesTaken, waited};
+}
+
+/// Logs the distributions of all weights that are trained, if the user wants
+/// them.
+void Trainer::logWeights() {
+  if (!logFiles || !logFiles->wantsWeights())
+    return;
+  for (const mpc_state_info_t &state : program.states())
+    if (state.role == MPC_STATE_PARAMETER &&
+        (state.dtype == MPC_DTYPE_F32 || isBf16Weight(state)))
+      logFiles->addWeight(step, state.name,
+                          readFloats(session, program, state));
 }
 
 void Trainer::report(const mpc_step_info_t &info, double loss) {

@@ -20,7 +20,8 @@ static std::optional<int64_t> slotEnd(SlotAttr slot, int64_t capacity) {
   if (offset < 0 || offset > capacity)
     return std::nullopt;
   int64_t size = 1; // Stays below 2^63: checked before each product.
-  for (int64_t extent : slot.getShape().asArrayRef()) {
+  ArrayRef<int64_t> shape = slot.getShape().asArrayRef();
+  for (int64_t extent : shape) {
     if (extent < 0 || (extent > 0 && size > (capacity - offset) / extent))
       return std::nullopt;
     size *= extent;

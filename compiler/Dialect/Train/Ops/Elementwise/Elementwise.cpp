@@ -436,12 +436,11 @@ OpFoldResult RoundToOp::fold(FoldAdaptor adaptor) {
       elements.getNumElements() > kMaxFolded)
     return nullptr;
   auto element = cast<FloatType>(getType().getElementType());
-  const llvm::fltSemantics &narrow =
-      cast<FloatType>(getTo()).getFloatSemantics();
+  auto narrow = cast<FloatType>(getTo());
   return elements.mapValues(element, [&](const APFloat &number) {
     APFloat rounded = number;
     for (const llvm::fltSemantics *type :
-         {&narrow, &element.getFloatSemantics()}) {
+         {&narrow.getFloatSemantics(), &element.getFloatSemantics()}) {
       bool lossy;
       rounded.convert(*type, APFloat::rmNearestTiesToEven, &lossy);
     }

@@ -35,6 +35,22 @@ def records(data):
         yield dict(fields(event))
 
 
+def distribution(histogram):
+    """Checks a HistogramProto, and returns its count and range."""
+    least, most, count, total, squares = (
+        struct.unpack("<d", histogram[field])[0] for field in range(1, 6)
+    )
+    ends, counts = ([x for x, in struct.iter_unpack("<d", histogram[field])] for field in (6, 7))
+    assert sum(counts) == count and len(ends) == len(counts) and ends == sorted(ends)
+    assert min(counts) >= 0 and least <= ends[0] and ends[-1] == most
+    # The mean lies in the range, and so does what the intervals say about it.
+    width = (most - least) / len(ends)
+    middle = sum((end - width / 2) * n for end, n in zip(ends, counts)) / count
+    assert abs(middle - total / count) <= width / 2 + 1e-6 * (most - least)
+    assert squares >= total * total / count * (1 - 1e-9)
+    return f"{count:.0f} values in {len(ends)} intervals"
+
+
 for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
     for event in records(path.read_bytes()):
         assert struct.unpack("<d", event[1])[0] > 1.7e9, "not a time"
@@ -43,6 +59,9 @@ for path in sorted(pathlib.Path(sys.argv[1]).iterdir()):
         if 7 in event:
             print(f"step {event[2]}: session {dict(fields(event[7]))}")
         if 5 in event:
-            scalar = dict(fields(dict(fields(event[5]))[1]))
-            value = struct.unpack("<f", scalar[2])[0]
-            print(f"step {event[2]}: {scalar[1].decode()} {value:.6g}")
+            value = dict(fields(dict(fields(event[5]))[1]))
+            name = f"step {event[2]}: {value[1].decode()}"
+            if 2 in value:
+                print(f"{name} {struct.unpack('<f', value[2])[0]:.6g}")
+            else:
+                print(f"{name} {distribution(dict(fields(value[5])))}")
