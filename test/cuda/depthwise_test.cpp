@@ -124,6 +124,7 @@ TEST(DepthwisePlan, FillsTheDevice) {
   EXPECT_EQ(weight->grid[0], 3u * 128);
   EXPECT_EQ(weight->threads, 224u);  // 16 pairs, 7 rows of taps, 2 sharers.
   EXPECT_LE(weight->shared_bytes, 48u << 10);
+  EXPECT_EQ(weight->weight.count, 64 * 6 * 2);  // Six tiles for each block.
   // Two images get smaller tiles.
   ConvShape few = convnext_shape();
   few.batch = 2;

@@ -134,6 +134,8 @@ inline const std::vector<ConvCase> kDepthwiseConvs = {
     depthwise_case(1, 2, {20, 9}, {17, 2}, {1, 1}, {1, 1}, {8, 0}, {8, 1}),
     depthwise_case(1, 64, {1, 1}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, {0, 0}),
     depthwise_case(3, 40, {31}, {5}, {1}, {1}, {4}, {0}),
+    // So many channels that blocks sum the gradients of several tiles.
+    depthwise_case(7, 3300, {3, 3}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}),
 };
 
 inline const KernelId kConvKernels[] = {KernelId::conv, KernelId::conv_bias,
