@@ -118,7 +118,8 @@ run_deep_sweep() {
 
 # Tests that are built again with sanitizers: of code that reads untrusted input,
 # and of code that computes. The runtime is built in a separate folder, the
-# importer as a separate program. Simulated GPU kernels also use sanitizers.
+# importer as a separate program. Simulated GPU kernels also use sanitizers. The test of
+# mpc-status-test is called runtime-status.
 sanitized_tests=(mpc-cuda-test mpc-device-sim-test mpc-fake-cuda-test
   mpc-gpu-programs-test mpc-kernels-test mpc-npz-test mpc-runtime-cuda-test
   mpc-runtime-test mpc-status-test)
@@ -137,7 +138,7 @@ run_sanitized() {
     | tail -n 40 || true
   MPC_GPU_PROGRAMS=$build/test/cuda/sanitized \
     run_programs "$sanitized" "$results/sanitized" \
-    "^($(IFS='|' && echo "${sanitized_tests[*]}"))\$"
+    "^($(IFS='|' && echo "${sanitized_tests[*]}")|runtime-status)\$"
 }
 
 # Paths of the lit tests that match the filter, and names of ctest programs.
