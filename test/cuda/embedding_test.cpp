@@ -6,11 +6,7 @@
 #include <algorithm>
 
 #include "kernels/cuda/driver/device_images.h"
-#include "kernels/cuda/kernel.h"
-#include "test/cuda/device_kernels.h"
-#include "test/cuda/host_driver.h"
-#include "test/device_sim/device_sim.h"
-#include "test/kernels/cases.h"
+#include "test/cuda/kernel_test.h"
 
 namespace mpc::test {
 namespace {
@@ -18,52 +14,12 @@ namespace {
 using namespace kernels;
 using namespace kernels::testing;
 
-class CudaEmbedding : public ::testing::Test {
+class CudaEmbedding : public CudaKernelTest {
  protected:
-  CudaEmbedding() {
-    add_device_kernels(&driver);
-    context.driver = driver.table();
-    context.compute_capability = 90;
-  }
-
   void expect_same(const KernelDesc& desc, const std::vector<double>& indices) {
-    SCOPED_TRACE(describe(desc, {1, false}));
-    std::string error;
-    const auto kernel = make_cuda_kernel(desc, context, &error);
-    ASSERT_TRUE(kernel) << error;
-    const auto reference = make_reference_kernel(desc, &error);
-    ASSERT_TRUE(reference) << error;
-    const std::vector<std::vector<double>> inputs = {
-        eighths(0, element_count(desc.operands[0])), indices};
-    const std::vector<Buffer> found = make_operands(desc, inputs);
-    const std::vector<Buffer> expected = make_operands(desc, inputs);
-    run(*reference, expected);
-    const Buffer workspace(kernel->workspace_bytes());
-    std::vector<cuda::CUdeviceptr> operands;
-    for (const Buffer& operand : found)
-      operands.push_back(reinterpret_cast<cuda::CUdeviceptr>(operand.data()));
-    ASSERT_EQ(device_sim::run_in_all_orders(
-                  {{"result", found[2].data(), found[2].size()}},
-                  [&] {
-                    const std::string failed = kernel->enqueue(
-                        operands.data(),
-                        reinterpret_cast<cuda::CUdeviceptr>(workspace.data()),
-                        nullptr);
-                    return failed.empty() ? failed
-                                          : failed + driver.launch_error;
-                  }),
-              "");
-    ASSERT_TRUE(workspace.intact());
-    for (const Buffer& operand : found) ASSERT_TRUE(operand.intact());
-    const std::vector<double> a = values_of(desc.operands[2], found[2]);
-    const std::vector<double> b = values_of(desc.operands[2], expected[2]);
-    for (size_t i = 0; i < a.size(); ++i)
-      ASSERT_TRUE(a[i] == b[i] || (a[i] != a[i] && b[i] != b[i]))
-          << "element " << i << ": expected " << b[i] << ", found " << a[i];
+    CudaKernelTest::expect_same(
+        desc, {eighths(0, element_count(desc.operands[0])), indices});
   }
-
-  HostDriver driver;
-  CudaContext context;
 };
 
 #define MPC_NEEDS_IMAGES() \
