@@ -90,7 +90,7 @@ private:
   }
 
   /// Whether `op` only widens floats. Then its input is worth storing instead,
-  /// which takes half of the memory.
+  /// which takes at most half of the memory.
   static bool isWidening(linalg::GenericOp op) {
     if (op.getNumResults() != 1 || op.getNumDpsInputs() != 1 ||
         op.getNumReductionLoops() > 0 ||

@@ -40,9 +40,8 @@ static LogicalResult inferTypes(ScatterReduceOp::Adaptor op,
       kind != Kind::Min) // scatter_reduce_c3
     return error("'kind' must be add, mul, max or min, but is ",
                  stringifyIntegerOperation(kind));
-  if (failed(
-          IndexGroups{int64_t(op.getGroups()), int64_t(op.getLanes())}.verify(
-              init[0], indices[0], error))) // scatter_reduce_c4
+  if (failed(IndexGroups::from(op).verify(init[0], indices[0],
+                                          error))) // scatter_reduce_c4
     return failure();
   types.push_back(op.getInit().getType());
   return success();
@@ -75,7 +74,7 @@ LogicalResult ScatterReduceOp::lowerToLinalg(OpBuilder &builder,
                                              SmallVectorImpl<Value> &results) {
   auto type = cast<RankedTensorType>(getType());
   FloatType compute = getComputeType(getInit());
-  const IndexGroups groups{int64_t(getGroups()), int64_t(getLanes())};
+  const auto groups = IndexGroups::from(*this);
   const int64_t count = groups.countOf(shapeOf(getIndices())[0]);
   results = emitElementwise(
       builder, getLoc(), TypeRange(getType()), getInit(),

@@ -15,6 +15,11 @@ class ElementBody;
 struct IndexGroups {
   int64_t groups = 1, lanes = 1;
 
+  /// The groups of an op with these attributes, or of its adaptor.
+  template <typename Op> static IndexGroups from(Op op) {
+    return {int64_t(op.getGroups()), int64_t(op.getLanes())};
+  }
+
   /// The groups of the result of a flat_index, perhaps reshaped since.
   static IndexGroups of(mlir::Value flatIndices);
 

@@ -222,10 +222,8 @@ static LogicalResult inferTypes(LastIndexOp::Adaptor op, const OpError &error,
   auto rows = static_cast<int64_t>(op.getRows());
   if (rows < 1) // last_index_c2
     return error("'rows' must be at least 1, but is ", rows);
-  if (failed(
-          IndexGroups{int64_t(op.getGroups()), int64_t(op.getLanes())}.verify(
-              rows, shapeOf(op.getIndices())[0],
-              error))) // last_index_c3
+  if (failed(IndexGroups::from(op).verify(rows, shapeOf(op.getIndices())[0],
+                                          error))) // last_index_c3
     return failure();
   types.push_back(i64Tensor({rows}, op.getIndices()));
   return success();
@@ -235,7 +233,7 @@ MPC_INFER(LastIndexOp, inferTypes)
 LogicalResult LastIndexOp::lowerToLinalg(OpBuilder &builder,
                                          SmallVectorImpl<Value> &results) {
   Value indices = getIndices();
-  const IndexGroups groups{int64_t(getGroups()), int64_t(getLanes())};
+  const auto groups = IndexGroups::from(*this);
   const int64_t rows = getRows();
   const int64_t count = groups.countOf(shapeOf(indices)[0]);
   results = emitComputed(
