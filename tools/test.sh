@@ -47,7 +47,7 @@ run_ctest() {
     | tail -n 40
 }
 
-# Programs of thousands of independent cases, which take minutes.
+# Programs of many independent cases, most of which take minutes.
 many_cases='mpc-(codegen|gpu-programs|gradients|kernels|models)-test'
 
 # Which half of these cases, and of others that read MPC_HALF, runs without --long:
