@@ -394,11 +394,12 @@ private:
       std::vector<int64_t> tested;
       if (auto rows = entry->getAttrOfType<DenseI64ArrayAttr>(kTestedAttr))
         tested = rows.asArrayRef().vec();
-      auto name = fb->CreateString(train::entryName(entry).str());
+      auto name = fb->CreateString(train::entryName(entry));
       list.push_back(fbs::CreateEntry(
           *fb, name, inputs, outputs, fb->CreateVector(instructions),
           fb->CreateVector(observations), fb->CreateVector(tested),
-          countReadsOnly(entry), roleOf(entry)));
+          countReadsOnly(entry), roleOf(entry),
+          train::otherBatchOf(entry).value_or(0)));
     }
     return fb->CreateVector(list);
   }

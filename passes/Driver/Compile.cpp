@@ -19,6 +19,7 @@
 #include "compiler/Support/Threading.h"
 #include "compiler/Target/Package.h"
 #include "passes/Driver/ImportOptions.h"
+#include "passes/Driver/JoinBatches.h"
 #include "passes/Driver/Pipeline.h"
 #include "passes/Driver/ReferenceProgram.h"
 #include "passes/Driver/ShareStates.h"
@@ -111,6 +112,17 @@ uint64_t countTrained(ModuleOp module) {
   return count;
 }
 
+/// The batch size of `predict`; 0 if it has none.
+int64_t ownBatch(ModuleOp module) {
+  func::FuncOp predict =
+      train::Program(module).entry(train::EntryRole::Predict);
+  for (unsigned i = 0; i < predict.getNumArguments(); ++i)
+    if (auto dim = predict.getArgAttrOfType<IntegerAttr>(i, kBatchDimAttr))
+      return cast<RankedTensorType>(predict.getArgument(i).getType())
+          .getDimSize(dim.getInt());
+  return 0;
+}
+
 /// Weights with more hexadecimal characters are left out of the text of dumps.
 constexpr int64_t kMaxDumpedCharacters = 16 * 1024;
 
@@ -163,6 +175,14 @@ private:
     DeviceReport built;
   };
 
+  /// The compilation for another batch size, until its entry points join those
+  /// of each device.
+  struct Variation {
+    int64_t size;
+    bool trains;
+    OwningOpRef<ModuleOp> module; ///< As Compilation::module.
+  };
+
   using Targets = std::vector<std::unique_ptr<DeviceTarget>>;
 
   ModelError compile() {
@@ -175,35 +195,15 @@ private:
       return ModelError::Usage;
     }
     const Targets targets = std::move(*found);
-    ImportResult imported =
-        importOnnx(options.model, toImportOptions(options), context);
-    result.notes = imported.notes;
-    if (!imported.module)
-      return imported.error;
-    module = std::move(imported.module);
-    modulePaths = imported.modules;
-    keepPaths(modulePaths);
-    if (ModelError code = takeOptimizer(imported.optimizer); failed(code))
+    if (ModelError code =
+            differentiate(toImportOptions(options), "", result.notes, module);
+        failed(code))
       return code;
-    result.predictsOnly =
-        !train::Program(*module).state(train::StateRole::Parameter);
-    if (result.predictsOnly)
-      (*module)->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
-    if (result.predictsOnly && (options.observes() || options.profiles()))
-      result.notes.push_back("option 'check-numerics' and option 'observe' "
-                             "apply to training steps, but the model has none");
-    if (ModelError code = dump(*module, "0-import"); failed(code))
+    if (ModelError code = addVariations(); failed(code))
       return code;
-    for (llvm::StringRef stage : {"graph", "grad"}) {
-      if (ModelError code =
-              runStage(*module, stage, StageTarget(), "", result.notes);
-          failed(code))
-        return code;
-      if (stage == options.stopAfter)
-        return ModelError::None;
-    }
+    if (options.stopAfter == "graph" || options.stopAfter == "grad")
+      return ModelError::None;
     result.trainedElements = countTrained(*module);
-    result.frozenElements = imported.frozenElements;
     // With a profile, the budget for errors decides.
     if (options.precision == "auto" && options.profileFile.empty() &&
         !requiresNarrow(options))
@@ -236,14 +236,83 @@ private:
     return writePackage(variants, modulePaths);
   }
 
+  /// Runs the import and the stages that are the same for all devices.
+  ModelError differentiate(const ImportOptions &importOptions,
+                           const std::string &suffix,
+                           std::vector<std::string> &notes,
+                           OwningOpRef<ModuleOp> &made) {
+    ImportResult imported = importOnnx(options.model, importOptions, context);
+    llvm::append_range(notes, imported.notes);
+    if (!imported.module)
+      return imported.error;
+    made = std::move(imported.module);
+    modulePaths = imported.modules;
+    keepPaths(*made, modulePaths);
+    if (ModelError code = takeOptimizer(*made, imported.optimizer, notes);
+        failed(code))
+      return code;
+    result.frozenElements = imported.frozenElements;
+    result.predictsOnly =
+        !train::Program(*made).state(train::StateRole::Parameter);
+    if (result.predictsOnly)
+      (*made)->setAttr(kPredictOnlyAttr, UnitAttr::get(&context));
+    if (result.predictsOnly && (options.observes() || options.profiles()))
+      notes.push_back("option 'check-numerics' and option 'observe' "
+                      "apply to training steps, but the model has none");
+    if (ModelError code = dump(*made, "0-import" + suffix); failed(code))
+      return code;
+    for (llvm::StringRef stage : {"graph", "grad"}) {
+      if (ModelError code =
+              runStage(*made, stage, StageTarget(), suffix, notes);
+          failed(code) || stage == options.stopAfter)
+        return code;
+    }
+    return ModelError::None;
+  }
+
+  /// Imports and differentiates the model for the other batch sizes, which must
+  /// not be fixed in the model.
+  ModelError addVariations() {
+    auto add = [&](int64_t size, bool trains) {
+      if (llvm::is_contained(sizes, size))
+        return ModelError::None;
+      sizes.push_back(size);
+      ImportOptions importOptions = toImportOptions(options);
+      importOptions.batch = size;
+      Variation &variation = variations.emplace_back();
+      variation.size = size;
+      variation.trains = trains;
+      std::vector<std::string> notes;
+      ModelError code =
+          differentiate(importOptions, ".batch" + std::to_string(size), notes,
+                        variation.module);
+      for (const std::string &note : notes)
+        if (llvm::none_of(result.notes, [&](const std::string &other) {
+              return haveSameWords(note, other);
+            }))
+          result.notes.push_back("batch " + std::to_string(size) + ": " + note);
+      return code;
+    };
+    if (options.batches.size() > 1 || !options.evalBatches.empty())
+      sizes.push_back(ownBatch(*module));
+    for (int64_t size : options.batches)
+      if (ModelError code = add(size, /*trains=*/true); failed(code))
+        return code;
+    for (int64_t size : options.evalBatches)
+      if (ModelError code = add(size, /*trains=*/false); failed(code))
+        return code;
+    return ModelError::None;
+  }
+
   /// Records the module path of each node, which rules can match.
-  void keepPaths(const std::map<std::string, std::string> &modules) {
+  void keepPaths(ModuleOp module,
+                 const std::map<std::string, std::string> &modules) {
     NamedAttrList paths;
     for (const auto &[node, path] : modules)
       if (!node.empty() && !path.empty())
         paths.append(node, StringAttr::get(&context, path));
     if (!paths.empty())
-      (*module)->setAttr(kModulePathsAttr, paths.getDictionary(&context));
+      module->setAttr(kModulePathsAttr, paths.getDictionary(&context));
   }
 
   /// The target that decides what all have in common: an accelerator gains more
@@ -320,6 +389,8 @@ private:
     for (auto [target, device] : llvm::zip_equal(targets, devices)) {
       device.module = module->clone();
       ModelError code = runPrecision(*device.module, *target, device);
+      if (!failed(code))
+        code = joinVariations(*device.module, *target, device);
       if (failed(code) || &device == &devices.back())
         takeNotesOfDevices();
       if (failed(code))
@@ -339,6 +410,8 @@ private:
     const DeviceTarget &leader = leaderOf(targets);
     Device all;
     ModelError code = runPrecision(*module, leader, all);
+    if (!failed(code))
+      code = joinVariations(*module, leader, all);
     llvm::append_range(result.notes, all.notes);
     if (failed(code))
       return code;
@@ -370,6 +443,26 @@ private:
     take(kReportAttr, &device.report);
     take(kRecomputeReportAttr, &device.recomputed);
     return ModelError::None;
+  }
+
+  /// Runs the precision stage for the other batch sizes as well, and adds their
+  /// entry points to `module`.
+  ModelError joinVariations(ModuleOp module, const DeviceTarget &target,
+                            const Device &device) {
+    SmallVector<OwningOpRef<ModuleOp>> modules;
+    SmallVector<OtherBatch> others;
+    for (Variation &variation : variations) {
+      Device other; // Its report is that of the first batch size.
+      other.suffix = ".batch" + std::to_string(variation.size) + device.suffix;
+      modules.push_back(variation.module->clone());
+      if (ModelError code = runPrecision(*modules.back(), target, other);
+          failed(code))
+        return code;
+      others.push_back({variation.size, variation.trains, *modules.back()});
+    }
+    if (others.empty() || succeeded(joinBatches(module, others)))
+      return ModelError::None;
+    return handler.sawUsageError() ? ModelError::Usage : ModelError::Internal;
   }
 
   SmallVector<ModuleOp> deviceModules() {
@@ -426,15 +519,17 @@ private:
 
   /// Takes the optimizer and its settings from the model, as far as it defines
   /// them, except for options that were given explicitly.
-  ModelError takeOptimizer(const std::optional<OptimizerChoice> &choice) {
-    bool isOwn = (*module)->hasAttr(kImportedStepAttr);
+  ModelError takeOptimizer(ModuleOp module,
+                           const std::optional<OptimizerChoice> &choice,
+                           std::vector<std::string> &notes) {
+    bool isOwn = module->hasAttr(kImportedStepAttr);
     result.optimizer = isOwn ? kImportedOptimizer.str() : options.optimizer;
     if (!isOwn)
       return ModelError::None;
     if (!choice)
-      return refuseOptions();
+      return refuseOptions(module);
     // The model does not bring its own update.
-    (*module)->removeAttr(kLearningRatesAttr);
+    module->removeAttr(kLearningRatesAttr);
     if (!choice->name.empty() && !options.given.count("optimizer")) {
       if (choice->name == "sgd")
         for (const char *name : {"betas", "epsilon"})
@@ -453,9 +548,8 @@ private:
       take("epsilon", options.epsilon, std::max(choice->epsilon, 1e-30));
       take("weight-decay", options.weightDecay, choice->weightDecay);
       take("clip-norm", options.clipNorm, choice->clipNorm);
-      result.notes.push_back(
-          "optimizer: " + textOf(options) +
-          ", as in the model; use option 'optimizer' to change it");
+      notes.push_back("optimizer: " + textOf(options) +
+                      ", as in the model; use option 'optimizer' to change it");
     }
     result.optimizer = options.optimizer;
     return ModelError::None;
@@ -490,8 +584,8 @@ private:
 
   /// Rejects options that cannot be set for the model's own step: only the
   /// number of steps and the learning rate can.
-  ModelError refuseOptions() {
-    auto rates = (*module)->getAttrOfType<ArrayAttr>(kLearningRatesAttr);
+  ModelError refuseOptions(ModuleOp module) {
+    auto rates = module->getAttrOfType<ArrayAttr>(kLearningRatesAttr);
     for (const std::string &name : options.given)
       if (decidesUpdate(name) && (name != "lr" || rates.empty()))
         return refuse(
@@ -504,7 +598,7 @@ private:
       return ModelError::None;
     for (auto name : rates.getAsRange<StringAttr>()) {
       auto state =
-          SymbolTable::lookupNearestSymbolFrom<train::StateOp>(*module, name);
+          SymbolTable::lookupNearestSymbolFrom<train::StateOp>(module, name);
       auto type = cast<RankedTensorType>(state.getType());
       Attribute rate = FloatAttr::get(type.getElementType(), options.lr);
       state.setInitialValueAttr(DenseElementsAttr::get(type, rate));
@@ -678,6 +772,8 @@ private:
   std::map<std::string, std::string> modulePaths; ///< By node.
   OwningOpRef<ModuleOp>
       module; ///< The module for all devices, until the precision stage.
+  std::vector<Variation> variations;
+  std::vector<int64_t> sizes; ///< All batch sizes, if there are several.
   std::vector<Device> devices;
 };
 

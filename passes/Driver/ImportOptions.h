@@ -12,7 +12,8 @@ inline ImportOptions toImportOptions(const CompileOptions &options) {
   using BatchNorm = ImportOptions::BatchNorm;
   ImportOptions result;
   result.dims = options.dims;
-  result.batch = options.batch;
+  if (!options.batches.empty())
+    result.batch = options.batches.front();
   result.freeze = options.freeze;
   result.train = options.train;
   result.trainOnly = options.trainOnly;

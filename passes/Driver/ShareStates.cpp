@@ -3,6 +3,7 @@
 #include "passes/Driver/ShareStates.h"
 
 #include "compiler/Dialect/Train/IR/Program.h"
+#include "compiler/Support/Diagnostics.h"
 
 #include "llvm/ADT/StringMap.h"
 
@@ -101,7 +102,7 @@ static LogicalResult renameConstants(ArrayRef<ModuleOp> modules) {
 /// The states of all modules, each once. A state that only some modules have
 /// follows the state that precedes it there.
 static FailureOr<std::vector<train::StateOp>>
-mergeStates(ArrayRef<ModuleOp> modules) {
+mergeStates(ArrayRef<ModuleOp> modules, StringRef where) {
   std::vector<train::StateOp> merged;
   for (ModuleOp module : modules) {
     size_t next = 0;
@@ -114,9 +115,10 @@ mergeStates(ArrayRef<ModuleOp> modules) {
         continue;
       }
       if (!areSame(*found, state)) {
-        InFlightDiagnostic error = state.emitError("internal error: state '")
-                                   << state.getSymName()
-                                   << "' is not the same on all devices";
+        InFlightDiagnostic error = emitUsageError(state.getLoc())
+                                   << "state '" << state.getSymName()
+                                   << "' is not the same " << where
+                                   << "; compile a package for each";
         error.attachNote(found->getLoc()) << "the other is here";
         return failure();
       }
@@ -126,10 +128,10 @@ mergeStates(ArrayRef<ModuleOp> modules) {
   return merged;
 }
 
-LogicalResult mpc::shareStates(ArrayRef<ModuleOp> modules) {
+LogicalResult mpc::shareStates(ArrayRef<ModuleOp> modules, StringRef where) {
   if (failed(renameConstants(modules)))
     return failure();
-  FailureOr<std::vector<train::StateOp>> merged = mergeStates(modules);
+  FailureOr<std::vector<train::StateOp>> merged = mergeStates(modules, where);
   if (failed(merged))
     return failure();
   for (ModuleOp module : modules) {

@@ -165,9 +165,10 @@ public:
       : builder(builder), loc(loc), samples(samples), batchDim(batchDim) {}
 
   Value sum(Value value) { return sumPerSample(builder, loc, value, samples); }
-  void add(Value value, StringRef name) {
+  void add(Value value, StringRef name) { addSums(sum(value), name); }
+  void addSums(Value sums, StringRef name) {
     outputs.push_back(
-        {sum(value), outputAttributes(builder.getContext(), name, batchDim)});
+        {sums, outputAttributes(builder.getContext(), name, batchDim)});
   }
 
   SmallVector<Output> outputs;
@@ -217,21 +218,45 @@ static void buildEvaluate(func::FuncOp func, const LossChoice &choice) {
   eraseDeadOps(func);
 }
 
-/// The sum of all losses for each sample, such that its mean over samples with
-/// their weights is the total loss. A loss with class weights or ignored labels
-/// is divided by the number of labels, so that samples can be added up.
-static Value buildSampleSums(OpBuilder &builder, Location loc,
-                             const LossSum &sum, ArrayRef<Loss> losses,
-                             SampleOutputs &results) {
+/// The names under which `evaluate` returns the losses of a sum:
+/// "sample_loss:box" for a loss of output 'box', and "sample_loss:box:mse" if
+/// that output has several.
+static SmallVector<std::string> namesOfTerms(func::FuncOp func,
+                                             const LossSum &sum) {
+  SmallVector<std::string> names;
+  for (const LossChoice &term : sum.terms) {
+    std::string name = "sample_loss:" + resultName(func, term.output).str();
+    if (llvm::count_if(sum.terms, [&](const LossChoice &other) {
+          return other.output == term.output;
+        }) > 1)
+      name += ":" + lossName(term.kind).str();
+    for (unsigned next = 2; llvm::is_contained(names, name); ++next)
+      name = name.substr(0, name.find('#')) + "#" + std::to_string(next);
+    names.push_back(std::move(name));
+  }
+  return names;
+}
+
+/// Adds the losses of each sample to the results: each one, and their sum, such
+/// that its mean over samples with their weights is the total loss. A loss with
+/// class weights or ignored labels is divided by the number of labels, so that
+/// samples can be added up.
+static void addSampleSums(OpBuilder &builder, Location loc, const LossSum &sum,
+                          ArrayRef<Loss> losses, ArrayRef<std::string> names,
+                          SampleOutputs &results) {
   Value total;
+  SmallVector<Value> means;
   for (auto [term, loss] : llvm::zip_equal(sum.terms, losses)) {
     Value elements = buildElements(builder, loc, loss).losses;
     Value sums = results.sum(elements);
     double count = double(typeOf(elements).getNumElements()) /
                    double(typeOf(sums).getNumElements());
     total = addShare(builder, loc, total, sums, term.share / count);
+    means.push_back(addShare(builder, loc, nullptr, sums, 1 / count));
   }
-  return total;
+  results.addSums(total, "sample_loss");
+  for (auto [mean, name] : llvm::zip_equal(means, names))
+    results.addSums(mean, name);
 }
 
 /// Builds `evaluate` for losses of outputs.
@@ -239,6 +264,7 @@ static void buildEvaluate(func::FuncOp func, const LossSum &sum) {
   const LossChoice &first = sum.terms.front();
   Location loc = lossLoc(func, first);
   Attribute batchDim = func.getResultAttr(first.output, kBatchDimAttr);
+  const SmallVector<std::string> names = namesOfTerms(func, sum);
   SmallVector<Loss> losses = appendInputs(func, sum);
   OpBuilder builder(getReturn(func));
   Value compared = losses.front().target;
@@ -263,8 +289,7 @@ static void buildEvaluate(func::FuncOp func, const LossSum &sum) {
     if (hasAccuracy && !countsLabels)
       results.add(buildHits(builder, loc, *classes, weights), "sample_correct");
   } else {
-    results.add(buildSampleSums(builder, loc, sum, losses, results),
-                "sample_loss");
+    addSampleSums(builder, loc, sum, losses, names, results);
     Type element = typeOf(losses.front().prediction).getElementType();
     Value weights = losses.front().sampleWeights;
     results.add(weights ? weights

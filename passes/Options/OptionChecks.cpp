@@ -193,6 +193,21 @@ OptionCheck check::whole(uint64_t low, uint64_t high) {
   }};
 }
 
+OptionCheck check::wholeNumbers(uint64_t low) {
+  return {[low](const std::string &text) -> std::string {
+    Texts elements = splitElements(text);
+    if (elements.empty() || text.back() == ',')
+      elements.push_back("");
+    for (auto it = elements.begin(); it != elements.end(); ++it) {
+      if (std::string fault = whole(low)(*it); !fault.empty())
+        return fault;
+      if (std::find(elements.begin(), it, *it) != it)
+        return "has '" + *it + "' twice";
+    }
+    return "";
+  }};
+}
+
 OptionCheck check::integer() {
   return {[](const std::string &text) -> std::string {
     int64_t value;

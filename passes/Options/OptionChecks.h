@@ -36,6 +36,9 @@ OptionCheck precision();
 /// Whole numbers from `low` to `high`.
 OptionCheck whole(uint64_t low, uint64_t high = INT64_MAX);
 
+/// Different whole numbers of at least `low`, separated by commas.
+OptionCheck wholeNumbers(uint64_t low);
+
 /// Whole numbers of any sign.
 OptionCheck integer();
 

@@ -43,6 +43,14 @@ bool mpc::readValue(const std::string &text, OptionalNumber &value) {
   return readValue(text, value.emplace());
 }
 
+bool mpc::readValue(const std::string &text, Numbers &value) {
+  value.clear();
+  for (const std::string &element : splitElements(text))
+    if (!readValue(element, value.emplace_back()))
+      return false;
+  return true;
+}
+
 bool mpc::readValue(const std::string &text, Texts &value) {
   value.push_back(text);
   return true;
@@ -147,6 +155,13 @@ Texts mpc::writeValue(const OptionRow &, double value) {
 
 Texts mpc::writeValue(const OptionRow &, const OptionalNumber &value) {
   return value ? Texts{std::to_string(*value)} : Texts{};
+}
+
+Texts mpc::writeValue(const OptionRow &, const Numbers &value) {
+  std::string text;
+  for (int64_t number : value)
+    text += (text.empty() ? "" : ",") + std::to_string(number);
+  return value.empty() ? Texts{} : Texts{text};
 }
 
 Texts mpc::writeValue(const OptionRow &, const Texts &value) { return value; }

@@ -17,6 +17,7 @@ bool readValue(const std::string &text, bool &value);
 bool readValue(const std::string &text, int64_t &value);
 bool readValue(const std::string &text, double &value);
 bool readValue(const std::string &text, OptionalNumber &value);
+bool readValue(const std::string &text, Numbers &value);
 bool readValue(const std::string &text, Texts &value);
 bool readValue(const std::string &text, NumberByName &value);
 
@@ -27,6 +28,7 @@ Texts writeValue(const OptionRow &row, bool value);
 Texts writeValue(const OptionRow &row, int64_t value);
 Texts writeValue(const OptionRow &row, double value);
 Texts writeValue(const OptionRow &row, const OptionalNumber &value);
+Texts writeValue(const OptionRow &row, const Numbers &value);
 Texts writeValue(const OptionRow &row, const Texts &value);
 Texts writeValue(const OptionRow &row, const NumberByName &value);
 

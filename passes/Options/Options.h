@@ -22,6 +22,7 @@ namespace mpc {
 using Texts = std::vector<std::string>;
 using NumberByName = std::map<std::string, int64_t>;
 using OptionalNumber = std::optional<int64_t>;
+using Numbers = std::vector<int64_t>;
 
 /// Marks a hyper-parameter that takes the default of its optimizer.
 inline constexpr double kUnset = -1;

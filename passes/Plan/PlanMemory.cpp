@@ -60,8 +60,8 @@ public:
                                        describeInputs(), describeOutputs(),
                                        dataflow.describe());
     for (StringRef name :
-         {StringRef(train::kEntryAttr), StringRef(kObservationsAttr),
-          StringRef(kTestedAttr)})
+         {StringRef(train::kEntryAttr), StringRef(train::kBatchAttr),
+          StringRef(kObservationsAttr), StringRef(kTestedAttr)})
       if (Attribute attribute = func->getAttr(name))
         entry->setAttr(name, attribute);
     builder.setInsertionPointToStart(&entry.getBody().emplaceBlock());

@@ -106,7 +106,7 @@ protected:
     options.precision = precision;
     options.optimizer = "sgd";
     options.lr = 0.1;
-    options.batch = kSamples / batches;
+    options.batches = {kSamples / batches};
     options.accumulate = batches;
     options.clipNorm = clipNorm;
     options.lossScaleInit = 1024; // No overflow, not even in sums.
@@ -181,7 +181,7 @@ TEST(AccumulateNothing, LeavesTheWeights) {
   options.model = writeText(folder, "m.onnxtxt", modelOf(kLosses[3]));
   options.precision = "fp32";
   options.optimizer = "sgd";
-  options.batch = 2;
+  options.batches = {2};
   options.accumulate = 2;
   ProgramPtr program = compile(options, folder);
   ASSERT_TRUE(program);

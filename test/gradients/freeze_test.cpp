@@ -124,7 +124,7 @@ protected:
                         "/transformers/plain-script.onnx"
                                     : MPC_DIGITS "/" + name + ".onnx";
     if (name == "mlp" || name == "cnn")
-      options.batch = 16;
+      options.batches = {16};
     options.loss = "softmax-cross-entropy";
     original = readModel(options.model);
     std::regex stays(GetParam().expected ? GetParam().expected

@@ -22,7 +22,7 @@ TEST(FrozenNorms, UseInferenceFormInTraining) {
   CompileOptions options;
   options.model = MPC_DIGITS "/cnn.onnx";
   options.precision = "fp32";
-  options.batch = 4;
+  options.batches = {4};
   options.batchNorm = "frozen";
   ProgramPtr program = compile(options, folder);
   ASSERT_TRUE(program);
@@ -47,7 +47,7 @@ TEST(FrozenNorms, TrainIfAsked) {
   Folder folder;
   CompileOptions options;
   options.model = MPC_DIGITS "/cnn.onnx";
-  options.batch = 4;
+  options.batches = {4};
   options.freeze = {"conv|bn"};
   options.batchNorm = "train";
   ProgramPtr program = compile(options, folder);

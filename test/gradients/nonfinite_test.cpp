@@ -38,7 +38,7 @@ protected:
     CompileOptions options;
     options.model = std::string(MPC_DIGITS "/") + name + ".onnx";
     options.precision = GetParam();
-    options.batch = 8;
+    options.batches = {8};
     options.accumulate = accumulate;
     return compile(options, folder);
   }

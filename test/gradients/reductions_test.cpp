@@ -150,7 +150,7 @@ protected:
     options.optimizer = "sgd";
     options.lr = 1;
     options.weightDecay = 0;
-    options.batch = kSamples / batches;
+    options.batches = {kSamples / batches};
     options.accumulate = batches;
     return compile(options, folder);
   }

@@ -82,6 +82,14 @@ class Program {
   std::vector<mpc_binding_info_t> outputs(const char* entry) const {
     return bindings(entry, mpc_program_num_outputs, mpc_program_output);
   }
+  // One, unless the program was compiled for several. See
+  // mpc_program_batch_sizes.
+  std::vector<uint64_t> batch_sizes(const char* entry) const {
+    std::vector<uint64_t> sizes(
+        mpc_program_batch_sizes(get(), entry, nullptr, 0));
+    mpc_program_batch_sizes(get(), entry, sizes.data(), sizes.size());
+    return sizes;
+  }
   std::vector<mpc_state_info_t> states() const {
     std::vector<mpc_state_info_t> infos(mpc_program_num_states(get()));
     for (size_t i = 0; i < infos.size(); ++i) {

@@ -207,6 +207,10 @@ typedef struct mpc_metrics_s {
   uint8_t has_accuracy;
   double counted;  // Weight of the labels that the loss does not ignore: all
                    // samples, unless the loss is a mean over all labels.
+  double* part_sums;  // If not NULL and the loss is a sum of losses: the first
+  size_t num_parts;   // num_parts of these, without their factors in the sum,
+                      // are added to the elements, in the order of the outputs
+                      // "sample_loss:..." of `evaluate`. Divide by weight_sum.
 } mpc_metrics_t;
 
 // Runs `evaluate` on one batch and adds the first `num_valid` samples to

@@ -43,6 +43,32 @@ size_t mpc_program_num_outputs(const mpc_program_t* program,
   return found && found->outputs() ? found->outputs()->size() : 0;
 }
 
+// The batch size according to the inputs; 0 if no input has a batch dimension.
+static uint64_t batch_size_of(const schema::Entry& entry) {
+  if (entry.inputs())
+    for (const schema::Binding* input : *entry.inputs())
+      if (input->batch_dim() >= 0)
+        return static_cast<uint64_t>(input->buffer()->shape()->Get(
+            static_cast<uint32_t>(input->batch_dim())));
+  return 0;
+}
+
+size_t mpc_program_batch_sizes(const mpc_program_t* program, const char* entry,
+                               uint64_t* out_sizes, size_t capacity) {
+  const schema::Entry* found = entry_of(program, entry);
+  size_t count = 0;
+  auto add = [&](uint64_t size) {
+    if (size > 0 && count++ < capacity) out_sizes[count - 1] = size;
+  };
+  if (!found) return 0;
+  add(batch_size_of(*found));
+  if (found->other_batch() != 0) return count;
+  for (const schema::Entry* other : *first_variant(*program->root).entries())
+    if (role_of(*other) == role_of(*found) && other->other_batch() != 0)
+      add(batch_size_of(*other));
+  return count;
+}
+
 static mpc_status_t describe(const schema::Entry* entry,
                              const Bindings* bindings, size_t index,
                              const char* what, mpc_binding_info_t* out_info) {

@@ -191,6 +191,26 @@ mpc_status_t check_state_roles(const schema::Program& root) {
   return nullptr;
 }
 
+// Whether all bindings have the same names, element types and ranks.
+static bool differ_in_size_only(const Bindings* a, const Bindings* b) {
+  const uint32_t size = a ? a->size() : 0;
+  if (size != (b ? b->size() : 0)) return false;
+  for (uint32_t i = 0; i < size; ++i) {
+    const schema::Binding &x = *a->Get(i), &y = *b->Get(i);
+    if (x.name()->string_view() != y.name()->string_view() ||
+        x.buffer()->dtype() != y.buffer()->dtype() ||
+        rank_of(x.buffer()->shape()) != rank_of(y.buffer()->shape()))
+      return false;
+  }
+  return true;
+}
+
+static bool differ_in_size_only(const schema::Entry& a,
+                                const schema::Entry& b) {
+  return differ_in_size_only(a.inputs(), b.inputs()) &&
+         differ_in_size_only(a.outputs(), b.outputs());
+}
+
 mpc_status_t check_entry_roles(const schema::Variant& variant) {
   const auto& entries = *variant.entries();
   for (uint32_t i = 0; i < entries.size(); ++i) {
@@ -199,17 +219,40 @@ mpc_status_t check_entry_roles(const schema::Variant& variant) {
     if (entry.role() > EntryRole::MAX) return damaged_role(where, kUnknownRole);
     const EntryRole role = role_of(entry);
     if (role != EntryRole::None &&
-        find_entry(variant, role) != static_cast<int>(i))
+        find_entry(variant, role, entry.other_batch()) != static_cast<int>(i))
       return damaged_role(where, "another has its role");
   }
   return nullptr;
 }
 
-int find_entry(const schema::Variant& variant, EntryRole role) {
+mpc_status_t check_other_batches(const schema::Variant& variant) {
+  for (const schema::Entry* entry : *variant.entries()) {
+    if (entry->other_batch() == 0) continue;
+    const EntryRole role = role_of(*entry);
+    const int own = find_entry(variant, role);
+    if (role == EntryRole::None || role == EntryRole::Derive ||
+        role == EntryRole::Initialize || own < 0 ||
+        !differ_in_size_only(
+            *entry, *variant.entries()->Get(static_cast<uint32_t>(own))))
+      return damaged_role("entry '" + entry->name()->str() + "'",
+                          "is no other batch size of an entry");
+  }
+  return nullptr;
+}
+
+int find_entry(const schema::Variant& variant, EntryRole role,
+               uint64_t other_batch) {
   const auto& entries = *variant.entries();
   for (uint32_t i = 0; i < entries.size(); ++i)
-    if (role_of(*entries.Get(i)) == role) return static_cast<int>(i);
+    if (role_of(*entries.Get(i)) == role &&
+        entries.Get(i)->other_batch() == other_batch)
+      return static_cast<int>(i);
   return -1;
+}
+
+bool is_part_of_loss(const schema::Binding& output) {
+  constexpr std::string_view kPrefix = "sample_loss:";
+  return output.name()->string_view().substr(0, kPrefix.size()) == kPrefix;
 }
 
 const StateTensor* find_tensor(const mpc_program_t& program, StateRole role) {

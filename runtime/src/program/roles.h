@@ -19,8 +19,18 @@ schema::EntryRole role_of(const schema::Entry& entry);
 mpc_status_t check_state_roles(const schema::Program& root);
 mpc_status_t check_entry_roles(const schema::Variant& variant);
 
-// The entry point of this role, -1 if there is none.
-int find_entry(const schema::Variant& variant, schema::EntryRole role);
+// MPC_DAMAGED unless each entry point for another batch size differs from the
+// one for the program's own in extents only. Their bindings must have been
+// checked.
+mpc_status_t check_other_batches(const schema::Variant& variant);
+
+// The entry point of this role for the program's own batch size, or for another
+// one; -1 if there is none.
+int find_entry(const schema::Variant& variant, schema::EntryRole role,
+               uint64_t other_batch = 0);
+
+// Whether an output of `evaluate` is one loss of a sum.
+bool is_part_of_loss(const schema::Binding& output);
 
 // The first tensor of a state of this role, null if there is none.
 const StateTensor* find_tensor(const mpc_program_t& program,

@@ -401,6 +401,7 @@ mpc_status_t Checker::check_entries() {
   MPC_RETURN_IF_ERROR(check_entry_roles(*variant_));
   for (const schema::Entry* entry : *variant_->entries())
     MPC_RETURN_IF_ERROR(check_entry(*entry));
+  MPC_RETURN_IF_ERROR(check_other_batches(*variant_));
   auto has = [&](EntryRole role) { return find_entry(*variant_, role) >= 0; };
   if (has(EntryRole::Accumulate) != has(EntryRole::Apply))
     return damaged("entries", "'accumulate' and 'apply' need each other");
@@ -430,15 +431,18 @@ mpc_status_t Checker::check_derive() {
 
 // Sessions run `observe` on the inputs of a step, so both must have the same.
 mpc_status_t Checker::check_observed() {
-  int observe = find_entry(*variant_, EntryRole::Observe);
-  if (observe < 0) return nullptr;
-  int step = find_entry(*variant_, EntryRole::Step);
-  if (step < 0) step = find_entry(*variant_, EntryRole::Accumulate);
   const auto& entries = *variant_->entries();
-  if (step < 0 ||
-      !are_same(entries.Get(static_cast<uint32_t>(observe))->inputs(),
-                entries.Get(static_cast<uint32_t>(step))->inputs()))
-    return damaged("entry 'observe'", "has other inputs than the step");
+  for (const schema::Entry* observe : entries) {
+    if (role_of(*observe) != EntryRole::Observe) continue;
+    const uint64_t batch = observe->other_batch();
+    int step = find_entry(*variant_, EntryRole::Step, batch);
+    if (step < 0) step = find_entry(*variant_, EntryRole::Accumulate, batch);
+    if (step < 0 ||
+        !are_same(observe->inputs(),
+                  entries.Get(static_cast<uint32_t>(step))->inputs()))
+      return damaged("entry '" + observe->name()->str() + "'",
+                     "has other inputs than the step");
+  }
   return nullptr;
 }
 
@@ -501,6 +505,16 @@ mpc_status_t check_outputs(const schema::Program& root,
     samples = extent;
   }
   if (role_of(entry) != EntryRole::Evaluate) return nullptr;
+  for (uint32_t i = 0; entry.outputs() && i < entry.outputs()->size(); ++i) {
+    const schema::Binding& output = *entry.outputs()->Get(i);
+    const schema::Buffer& buffer = *output.buffer();
+    if (is_part_of_loss(output) &&
+        (rank_of(buffer.shape()) != 1 || buffer.shape()->Get(0) != samples ||
+         (buffer.dtype() != schema::DType::F32 &&
+          buffer.dtype() != schema::DType::F64)))
+      return damaged(where + ": output '" + output.name()->str() + "'",
+                     "has the wrong type");
+  }
   bool by_sample = find_binding(entry.outputs(), "sample_loss") >= 0;
   if (by_sample != (find_binding(entry.outputs(), "sample_weight") >= 0) ||
       (!by_sample && find_binding(entry.outputs(), "loss") < 0))

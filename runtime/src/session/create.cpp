@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kernels/devices.h"
 #include "runtime/src/base/guard.h"
@@ -24,19 +25,25 @@ const schema::Buffer* output_of(const schema::Variant& variant, int entry,
                    : outputs->Get(static_cast<uint32_t>(index))->buffer();
 }
 
+// The entries for the program's own batch size, or for another one where they
+// differ.
 KnownEntries find_known_entries(const mpc_program_t& program,
-                                const schema::Variant& variant) {
+                                const schema::Variant& variant,
+                                uint64_t other_batch) {
   using schema::EntryRole;
   using schema::StateRole;
+  auto find = [&](EntryRole role) {
+    const int other = find_entry(variant, role, other_batch);
+    return other >= 0 ? other : find_entry(variant, role);
+  };
   KnownEntries known;
-  known.step = find_entry(variant, EntryRole::Step);
+  known.step = find(EntryRole::Step);
   if (known.step < 0) {
-    known.step = find_entry(variant, EntryRole::Accumulate);
-    known.apply = find_entry(variant, EntryRole::Apply);
+    known.step = find(EntryRole::Accumulate);
+    known.apply = find(EntryRole::Apply);
   }
-  known.evaluate = find_entry(variant, EntryRole::Evaluate);
-  known.observe = find_entry(variant, EntryRole::Observe);
-  known.derive = find_entry(variant, EntryRole::Derive);
+  known.observe = find(EntryRole::Observe);
+  known.derive = find(EntryRole::Derive);
   int last = known.apply >= 0 ? known.apply : known.step;
   known.loss = output_of(variant, known.step, "loss");
   if (known.apply >= 0) {
@@ -72,6 +79,21 @@ mpc_status_t read_options(const mpc_session_options_t* given,
   return nullptr;
 }
 
+std::vector<BatchEntries> find_batch_entries(const mpc_program_t& program,
+                                             const schema::Variant& variant) {
+  std::vector<uint64_t> sizes = {0};
+  for (const schema::Entry* entry : *variant.entries())
+    if (std::find(sizes.begin(), sizes.end(), entry->other_batch()) ==
+        sizes.end())
+      sizes.push_back(entry->other_batch());
+  std::vector<BatchEntries> list;
+  for (uint64_t size : sizes) {
+    const KnownEntries known = find_known_entries(program, variant, size);
+    list.push_back({known, find_step_reads(known)});
+  }
+  return list;
+}
+
 size_t most_inputs(const schema::Variant& variant) {
   size_t most = 0;
   for (const schema::Entry* entry : *variant.entries())
@@ -105,8 +127,9 @@ mpc_status_t create_session(const mpc_program_t* program,
   session->device = std::move(opened.device);
   session->variant = opened.variant;
   session->device_note = std::move(opened.note);
-  session->known = find_known_entries(*program, *session->variant);
-  session->reads = find_step_reads(session->known);
+  session->batches = find_batch_entries(*program, *session->variant);
+  session->known = session->batches.front().known;
+  session->reads = session->batches.front().reads;
   session->input_room.reserve(most_inputs(*session->variant));
   MPC_RETURN_IF_ERROR(session->device->allocate(
       program->root->state_size(), session->variant->arena_size()));

@@ -4,6 +4,7 @@
 #include <cinttypes>
 
 #include "runtime/src/base/guard.h"
+#include "runtime/src/program/roles.h"
 #include "runtime/src/session/session.h"
 
 namespace mpc::runtime {
@@ -57,15 +58,31 @@ mpc_status_t sum_first(mpc_session_t* session, const schema::Buffer& buffer,
                        : sum_of<float>(device, buffer, count, out_sum));
 }
 
+// Adds the losses of a sum, each on its own, if the caller asks for them.
+mpc_status_t add_parts(mpc_session_t* session, const schema::Entry& entry,
+                       uint64_t count, const mpc_metrics_t& sums) {
+  size_t part = 0;
+  for (const schema::Binding* output : *entry.outputs()) {
+    if (!sums.part_sums || part == sums.num_parts) break;
+    if (!is_part_of_loss(*output)) continue;
+    double loss;
+    MPC_RETURN_IF_ERROR(sum_first(session, *output->buffer(), count, &loss));
+    sums.part_sums[part++] += loss;
+  }
+  return nullptr;
+}
+
 mpc_status_t evaluate(mpc_session_t* session, const mpc_tensor_t* inputs,
                       size_t num_inputs, size_t num_valid,
                       mpc_metrics_t* metrics) {
-  if (session->known.evaluate < 0)
+  const int found = find_entry(*session->variant, schema::EntryRole::Evaluate);
+  if (found < 0)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "the program has no entry point 'evaluate'");
   mpc_metrics_t sums;
   MPC_RETURN_IF_ERROR(copy_in(metrics, "the metrics", &sums));
-  auto index = static_cast<uint32_t>(session->known.evaluate);
+  const uint32_t index =
+      entry_for(*session, static_cast<uint32_t>(found), inputs, num_inputs);
   const schema::Entry& entry = *session->variant->entries()->Get(index);
   const schema::Buffer* losses = output_named(entry, "sample_loss");
   uint64_t batch = losses ? static_cast<uint64_t>(losses->shape()->Get(0))
@@ -94,6 +111,7 @@ mpc_status_t evaluate(mpc_session_t* session, const mpc_tensor_t* inputs,
       MPC_RETURN_IF_ERROR(sum_first(session, *counts, num_valid, &counted));
     if (correct)
       MPC_RETURN_IF_ERROR(sum_first(session, *correct, num_valid, &hits));
+    MPC_RETURN_IF_ERROR(add_parts(session, entry, num_valid, sums));
     sums.loss_sum += loss;
     sums.weight_sum += weight;
     sums.counted += counted;

@@ -175,13 +175,30 @@ mpc_status_t check_tensors(const Device& device, const Bindings* bindings,
   return nullptr;
 }
 
+bool fit(const Bindings* bindings, const mpc_tensor_t* tensors,
+         size_t num_tensors) {
+  const size_t expected = bindings ? bindings->size() : 0;
+  if (num_tensors != expected || (expected > 0 && !tensors)) return false;
+  for (size_t i = 0; i < expected; ++i) {
+    const mpc_tensor_t& tensor = tensor_at(tensors, i);
+    if (!is_tensor_size(tensor.struct_size) ||
+        tensor.struct_size != tensors->struct_size ||
+        !same_type(tensor, *bindings->Get(static_cast<uint32_t>(i))->buffer()))
+      return false;
+  }
+  return true;
+}
+
 mpc_status_t check_and_queue_inputs(mpc_session_t* session, uint32_t entry,
                                     const mpc_tensor_t* inputs,
                                     size_t num_inputs) {
   const Bindings* bindings = session->variant->entries()->Get(entry)->inputs();
   const Device& device = *session->device;
-  MPC_RETURN_IF_ERROR(
-      check_tensors(device, bindings, inputs, num_inputs, true));
+  mpc_status_t status =
+      check_tensors(device, bindings, inputs, num_inputs, true);
+  if (status && !fit(bindings, inputs, num_inputs))
+    status = add_batch_sizes(*session, entry, status);
+  MPC_RETURN_IF_ERROR(status);
   session->input_room.clear();
   for (size_t i = 0; i < num_inputs; ++i) {
     const mpc_tensor_t& tensor = tensor_at(inputs, i);

@@ -50,10 +50,7 @@ mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
                        const mpc_tensor_t* inputs, size_t num_inputs) {
   MPC_RETURN_IF_ERROR(check_alive(*session));
   MPC_RETURN_IF_ERROR(refresh_derived(session));
-  // The weights change in `apply` or, without micro-batches, in `step`.
-  const KnownEntries& known = session->known;
-  if (static_cast<int>(entry) == (known.apply >= 0 ? known.apply : known.step))
-    session->derived_stale = true;
+  if (changes_weights(*session, entry)) session->derived_stale = true;
   MPC_RETURN_IF_ERROR(
       check_and_queue_inputs(session, entry, inputs, num_inputs));
   MPC_RETURN_IF_ERROR(finish_steps(session));
@@ -75,19 +72,19 @@ mpc_status_t run(mpc_session_t* session, const char* name,
                  const mpc_tensor_t* outputs, size_t num_outputs) {
   const schema::Variant& variant = *session->variant;
   Device& device = *session->device;
-  int entry = find_entry(variant, name);
-  if (entry < 0)
+  const int found = find_entry(variant, name);
+  if (found < 0)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "the program has no entry point '%s'", name);
-  const Bindings* bindings =
-      variant.entries()->Get(static_cast<uint32_t>(entry))->outputs();
+  const uint32_t entry =
+      entry_for(*session, static_cast<uint32_t>(found), inputs, num_inputs);
+  const Bindings* bindings = variant.entries()->Get(entry)->outputs();
   MPC_RETURN_IF_ERROR(
       check_tensors(device, bindings, outputs, num_outputs, false));
   MPC_RETURN_IF_ERROR(check_alive(*session));
-  if (entry == session->known.step || entry == session->known.apply)
+  if (changes_weights(*session, entry))
     MPC_RETURN_IF_ERROR(check_schedule(session));
-  MPC_RETURN_IF_ERROR(
-      run_entry(session, static_cast<uint32_t>(entry), inputs, num_inputs));
+  MPC_RETURN_IF_ERROR(run_entry(session, entry, inputs, num_inputs));
   for (size_t i = 0; i < num_outputs; ++i) {
     const mpc_tensor_t& tensor = tensor_at(outputs, i);
     const schema::Buffer& buffer =

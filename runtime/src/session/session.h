@@ -20,12 +20,12 @@ namespace mpc::runtime {
 // training stops.
 inline constexpr uint64_t kMaxFloorOverflows = 20;
 
-// The entry points and outputs that a session interprets, looked up once. -1 or
-// null if the program has no such entry point or output.
+// The entry points of steps, for one batch size, and their outputs that a
+// session interprets, looked up once. -1 or null if the program has no such
+// entry point or output.
 struct KnownEntries {
   int step = -1;  // `step`, or `accumulate` if the program has that instead.
   int apply = -1;
-  int evaluate = -1;
   int observe = -1;
   int derive = -1;
   const schema::Buffer* loss = nullptr;
@@ -46,6 +46,7 @@ struct KnownEntries {
 struct Progress {
   uint64_t steps = 0;       // Updates, for programs without a step counter.
   uint64_t micro_step = 0;  // Micro-batches since the last update.
+  int micro_entry = -1;     // Their entry point; -1: not known.
   uint64_t floor_overflows = 0;
   float grad_norm = 0;  // Norm of the last update.
   float learning_rate = 0;
@@ -70,6 +71,12 @@ struct StepReads {
   int batch_finite = -1;
   int loss_scale = -1;
   int step_counter = -1;
+};
+
+// What steps of one batch size need.
+struct BatchEntries {
+  KnownEntries known;
+  StepReads reads;
 };
 
 // Steps that are queued and whose results are not read yet: a ring buffer.
@@ -99,7 +106,9 @@ struct mpc_session_s {
   bool profiles = false;  // The executable measures into `profile`.
   std::unique_ptr<mpc::runtime::Device> device;
   std::unique_ptr<mpc::runtime::Executable>
-      executable;  // Dies before `device`.
+      executable;                                   // Dies before `device`.
+  std::vector<mpc::runtime::BatchEntries> batches;  // The own size first.
+  // The ones that the last step used: all queued steps have their size.
   mpc::runtime::KnownEntries known;
   mpc::runtime::StepReads reads;
   mpc::runtime::PendingSteps pending;
@@ -149,6 +158,23 @@ mpc_status_t check_alive(const mpc_session_t& session);
 
 // Returns `status`; marks the session as lost if the device is lost.
 mpc_status_t note_loss(mpc_session_t* session, mpc_status_t status);
+
+// Whether tensors have the types of these bindings.
+bool fit(const Bindings* bindings, const mpc_tensor_t* tensors,
+         size_t num_tensors);
+
+// The entry point that does the same as `entry` and whose inputs have the types
+// of `inputs`, for whatever batch size; `entry` if there is none.
+uint32_t entry_for(const mpc_session_t& session, uint32_t entry,
+                   const mpc_tensor_t* inputs, size_t num_inputs);
+
+// The error `status` about the types of inputs, with the other batch sizes of
+// `entry` if it has any.
+mpc_status_t add_batch_sizes(const mpc_session_t& session, uint32_t entry,
+                             mpc_status_t status);
+
+// Whether `entry` updates the weights, for any batch size.
+bool changes_weights(const mpc_session_t& session, uint32_t entry);
 
 // Checks the inputs of `entry` and writes to session->input_room what to queue.
 mpc_status_t check_and_queue_inputs(mpc_session_t* session, uint32_t entry,

@@ -337,6 +337,13 @@ mpc_status_t finish_until(mpc_session_t* session, size_t keep,
   return explain(session, first, found);
 }
 
+const char* name_of(const mpc_session_t& session, int entry) {
+  return session.variant->entries()
+      ->Get(static_cast<uint32_t>(entry))
+      ->name()
+      ->c_str();
+}
+
 mpc_status_t check_info(const mpc_step_info_t* out_info) {
   if (out_info && out_info->struct_size < sizeof(size_t))
     return mpc_status_make(MPC_INVALID_ARGUMENT,
@@ -356,6 +363,41 @@ mpc_status_t fill_step_info(mpc_status_t status, const mpc_step_info_t& info,
   return status;
 }
 
+// Uses the entry points for the batch size of these inputs. Steps of another
+// size must have finished: `*out_info` describes the last one, and if one has a
+// fault, `*out_fault` is its error, which is not an error of this function.
+mpc_status_t choose_batch(mpc_session_t* session, const mpc_tensor_t* inputs,
+                          size_t num_inputs, mpc_step_info_t* out_info,
+                          mpc_status_t* out_fault) {
+  const int own = session->batches.front().known.step;
+  const int wanted = static_cast<int>(
+      entry_for(*session, static_cast<uint32_t>(own), inputs, num_inputs));
+  const Bindings* bindings =
+      session->variant->entries()->Get(static_cast<uint32_t>(wanted))->inputs();
+  if (!fit(bindings, inputs, num_inputs)) return nullptr;  // See queue_step.
+  const Progress& progress = session->progress;
+  if (progress.micro_step > 0 && progress.micro_entry >= 0 &&
+      progress.micro_entry != wanted)
+    return mpc_status_make(
+        MPC_INVALID_ARGUMENT,
+        "the micro-batches of an update must have one size, but %llu of '%s' "
+        "are followed by one of '%s'; call mpc_session_finish_update before "
+        "the size changes",
+        static_cast<unsigned long long>(progress.micro_step),
+        name_of(*session, progress.micro_entry), name_of(*session, wanted));
+  session->progress.micro_entry = wanted;
+  if (session->known.step == wanted) return nullptr;
+  mpc_status_t status = finish_until(session, 0, nullptr, 0, out_info);
+  if (status && mpc_status_code(status) != MPC_NUMERIC) return status;
+  *out_fault = status;
+  for (const BatchEntries& batch : session->batches)
+    if (batch.known.step == wanted) {
+      session->known = batch.known;
+      session->reads = batch.reads;
+    }
+  return nullptr;
+}
+
 mpc_status_t step(mpc_session_t* session, const mpc_tensor_t* inputs,
                   size_t num_inputs, mpc_step_info_t* out_info) {
   if (session->known.step < 0)
@@ -364,9 +406,16 @@ mpc_status_t step(mpc_session_t* session, const mpc_tensor_t* inputs,
   MPC_RETURN_IF_ERROR(check_info(out_info));
   MPC_RETURN_IF_ERROR(check_alive(*session));
   MPC_RETURN_IF_ERROR(check_schedule(session));
-  MPC_RETURN_IF_ERROR(queue_step(session, inputs, num_inputs));
-  size_t keep = session->asynchronous ? session->executable->depth() : 0;
   mpc_step_info_t info;
+  mpc_status_t fault = nullptr;  // A step that was queued earlier had it.
+  if (session->batches.size() > 1)
+    MPC_RETURN_IF_ERROR(
+        choose_batch(session, inputs, num_inputs, &info, &fault));
+  mpc_status_t status = queue_step(session, inputs, num_inputs);
+  if (fault && !status) return fill_step_info(fault, info, out_info);
+  mpc_status_free(fault);
+  MPC_RETURN_IF_ERROR(status);
+  size_t keep = session->asynchronous ? session->executable->depth() : 0;
   return fill_step_info(finish_until(session, keep, inputs, num_inputs, &info),
                         info, out_info);
 }

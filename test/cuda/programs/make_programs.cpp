@@ -260,6 +260,7 @@ static LogicalResult makeModels() {
       if (isText) options.lr = model == "gpt" ? 0.003 : 0.01;
       options.precision = precision;
       options.observe = model == "mlp";
+      if (model == "mlp") options.batches = {32, 16};
       if (precision == "fp8") {  // Small layers gain nothing from it.
         options.opPrecision = {model == "gpt" ? "h0=fp8" : "fc1=fp8"};
         if (model == "mlp") options.accumulate = 2;

@@ -1,84 +1,16 @@
 // Training models on a GPU compared with the CPU.
 
+#include "test/cuda/programs/models.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <filesystem>
-#include <random>
 #include <string>
 #include <vector>
 
-#include "test/cuda/programs/programs.h"
-
 namespace mpc::test {
 namespace {
-
-const char* batch_entry(const Program& program) {
-  return program.has_entry("step") ? "step" : "accumulate";
-}
-
-// Batches of blurred digits, or of texts in which one token is frequent, which
-// the models learn quickly.
-class Batches {
- public:
-  explicit Batches(const Program& program)
-      : inputs_(values_of(program.inputs(batch_entry(program)))) {}
-
-  std::vector<mpc_tensor_t> next() {
-    std::uniform_real_distribution<float> noise(0, 0.3f);
-    Values& images = inputs_[0];
-    Values& labels = inputs_[1];
-    size_t pixels = images.count() / labels.count();
-    for (size_t n = 0; n < labels.count(); ++n) {
-      auto label = static_cast<int64_t>(random_() % 10);
-      labels.as<int64_t>(n) = label;
-      for (size_t p = 0; p < pixels; ++p) {
-        bool lit = (p * 7 + static_cast<size_t>(label) * 13) % 10 < 4;
-        if (images.info.dtype == MPC_DTYPE_I64)
-          images.as<int64_t>(n * pixels + p) =
-              lit ? -label - 1 : static_cast<int64_t>(random_() % 20);
-        else
-          images.as<float>(n * pixels + p) = noise(random_) + (lit ? 0.7f : 0);
-      }
-    }
-    return tensors_of(inputs_);
-  }
-
- private:
-  std::mt19937 random_{3};
-  std::vector<Values> inputs_;
-};
-
-class GpuModels : public Programs {
- protected:
-  bool is(const char* precision) const {
-    return GetParam().find(precision) != std::string::npos;
-  }
-  // Checked code is slow.
-#ifdef __SANITIZE_ADDRESS__
-  static constexpr int kSimulatedSteps = 4;
-#else
-  static constexpr int kSimulatedSteps = 25;
-#endif
-  int steps() const { return simulated_ ? kSimulatedSteps : 200; }
-  // Whether this test should leave out this model: in checked code, models of
-  // one precision show the same errors of memory as those of all.
-  bool is_left_out() const {
-#ifdef __SANITIZE_ADDRESS__
-    return !is("bf16") && !std::getenv("MPC_LONG");
-#else
-    return false;
-#endif
-  }
-
-  mpc_step_info_t step(Session& session, Batches& batches) {
-    mpc_step_info_t info = {};
-    Status status = session.step(batches.next(), &info);
-    EXPECT_FALSE(status) << status.message();
-    return info;
-  }
-};
 
 TEST_P(GpuModels, TrainAsTheCpuDoes) {
   Batches for_cpu(program_), for_gpu(program_);
@@ -222,47 +154,6 @@ TEST_P(GpuModels, TakeTurns) {
   compare();
 }
 
-class GpuObservedModels : public GpuModels {};
-
-// An image too bright for its product: names the same op as the CPU.
-TEST_P(GpuObservedModels, NameTheOpThatOverflows) {
-  std::vector<Values> inputs =
-      values_of(program_.inputs(batch_entry(program_)));
-  for (size_t i = 0; i < 64; ++i) inputs[0].as<float>(i) = 3e38f;
-  if (is("fp8")) {  // Saturates to the largest FP8 number instead.
-    mpc_step_info_t info = {};
-    EXPECT_FALSE(gpu_.step(tensors_of(inputs), &info));
-    EXPECT_EQ(info.skipped, 0);
-    return;
-  }
-  auto origin_in = [](const Status& status) {
-    EXPECT_EQ(status.code(), MPC_NUMERIC);
-    std::string message = status.message();
-    size_t begin = message.find("the first value that is not finite");
-    EXPECT_NE(begin, std::string::npos) << message;
-    return message.substr(begin, message.find(" at position") - begin);
-  };
-  auto blamed = [&](Session& session) {
-    mpc_step_info_t info = {};
-    std::string text = origin_in(session.step(tensors_of(inputs), &info));
-    EXPECT_EQ(info.skipped, 1);
-    return text;
-  };
-  std::string of_gpu = blamed(gpu_);
-  EXPECT_EQ(of_gpu, blamed(cpu_));
-  EXPECT_NE(of_gpu.find(", forward, "), std::string::npos) << of_gpu;
-
-  // Reported later, when the caller's batch is no longer available.
-  Session late;
-  mpc_session_options_t options = {};
-  options.device = "cuda";
-  options.asynchronous = 1;
-  ASSERT_FALSE(late.create(program_, options));
-  mpc_step_info_t info = {};
-  ASSERT_FALSE(late.step(tensors_of(inputs), &info));
-  EXPECT_EQ(origin_in(late.synchronize(&info)), of_gpu);
-}
-
 // Only fp16 scales its loss.
 class GpuScaledModels : public GpuModels {};
 
@@ -285,13 +176,10 @@ TEST_P(GpuScaledModels, SkipStepsThatOverflow) {
 }
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuModels);
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuObservedModels);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(GpuScaledModels);
 
 INSTANTIATE_TEST_SUITE_P(Digits, GpuModels,
                          ::testing::ValuesIn(programs("model-")), name_of);
-INSTANTIATE_TEST_SUITE_P(Digits, GpuObservedModels,
-                         ::testing::ValuesIn(programs("model-mlp")), name_of);
 INSTANTIATE_TEST_SUITE_P(Digits, GpuScaledModels,
                          ::testing::ValuesIn(programs("model-", "fp16")),
                          name_of);

@@ -18,7 +18,7 @@ struct Digits {
     CompileOptions options;
     options.model = MPC_DIGITS "/" + name + ".onnx";
     options.precision = precision;
-    options.batch = 64;
+    options.batches = {64};
     program = compile(options, folder);
   }
   std::vector<Values> batch(int number) const {

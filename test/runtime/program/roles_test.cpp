@@ -37,6 +37,22 @@ const Edit kWrong[] = {
      [](ProgramT& p) {
        p.variants[0]->entries[2]->role = static_cast<program::EntryRole>(11);
      }},
+    {"entry 'predict': is no other batch size of an entry",
+     [](ProgramT& p) {
+       p.variants[0]->entries[2]->other_batch = 8;  // There is no own one.
+     }},
+    {"entry 'evaluate': is no other batch size of an entry",
+     [](ProgramT& p) {
+       p.variants[0]->entries[1]->role = program::EntryRole::Predict;
+       p.variants[0]->entries[1]->other_batch = 8;  // Other outputs.
+     }},
+    {"entry 'predict': another has its role",
+     [](ProgramT& p) {
+       for (size_t i : {0, 1, 2})
+         p.variants[0]->entries[i]->role = program::EntryRole::Predict;
+       p.variants[0]->entries[1]->other_batch = 8;
+       p.variants[0]->entries[2]->other_batch = 8;
+     }},
     {"another has its role",
      [](ProgramT& p) {
        p.variants[0]->entries[2]->role = program::EntryRole::Evaluate;

@@ -154,6 +154,29 @@ std::vector<Binding> Program::outputs(const char *entry) const {
   return bindings;
 }
 
+std::vector<uint64_t> Program::batchSizes(const char *entry) const {
+  std::vector<uint64_t> sizes(
+      mpc_program_batch_sizes(get(), entry, nullptr, 0));
+  mpc_program_batch_sizes(get(), entry, sizes.data(), sizes.size());
+  return sizes;
+}
+
+std::string Program::entryFor(const char *entry, uint64_t batch) const {
+  const std::vector<uint64_t> sizes = batchSizes(entry);
+  return sizes.empty() || batch == sizes.front()
+             ? entry
+             : std::string(entry) + "@" + std::to_string(batch);
+}
+
+uint64_t Program::batchSizeFor(const char *entry, uint64_t samples) const {
+  std::vector<uint64_t> sizes = batchSizes(entry);
+  if (sizes.empty())
+    return 1;
+  std::sort(sizes.begin(), sizes.end());
+  auto enough = std::lower_bound(sizes.begin(), sizes.end(), samples);
+  return enough == sizes.end() ? sizes.back() : *enough;
+}
+
 std::string Program::option(const char *name) const {
   const char *value = mpc_program_option(get(), name);
   return value ? value : "";

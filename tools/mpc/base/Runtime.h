@@ -59,6 +59,17 @@ public:
   std::vector<Binding> inputs(const char *entry) const;
   std::vector<Binding> outputs(const char *entry) const;
 
+  /// The batch sizes of an entry point, none if it has no batch dimension.
+  /// inputs() and outputs() describe the first; for another one, take the name
+  /// from entryFor().
+  std::vector<uint64_t> batchSizes(const char *entry) const;
+  std::string entryFor(const char *entry, uint64_t batch) const;
+
+  /// The batch size for a pass over so many samples: the smallest one that
+  /// takes them all at once, else the largest; 1 if there is no batch
+  /// dimension.
+  uint64_t batchSizeFor(const char *entry, uint64_t samples) const;
+
   /// Value of a compile option, "" if unknown.
   std::string option(const char *name) const;
 

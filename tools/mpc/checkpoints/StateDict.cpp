@@ -76,7 +76,7 @@ static const NamedTensor *findTiedTo(const DataSource &file,
 static mpc_dtype_t typeOf(const StoredArray &array) {
   if (array.dtype == "bfloat16")
     return MPC_DTYPE_BF16;
-  for (int type = MPC_DTYPE_F32; type <= MPC_DTYPE_BOOL; ++type)
+  for (int type = MPC_DTYPE_F32; type <= int(MPC_DTYPE_BOOL); ++type)
     if (numpyName(static_cast<mpc_dtype_t>(type)) == array.dtype)
       return static_cast<mpc_dtype_t>(type);
   throw Failure(Usage, "'" + array.name + "' of '" + array.path + "' is " +

@@ -156,8 +156,9 @@ static std::optional<DataLoss> takeData(const DataOptions &options,
       compile.labelAxis = loss->labelAxis;
   }
   constexpr uint64_t defaultBatch = 32;
-  if (!compile.batch && loss->samples > 0 && loss->samples < defaultBatch) {
-    compile.batch = loss->samples;
+  if (compile.batches.empty() && loss->samples > 0 &&
+      loss->samples < defaultBatch) {
+    compile.batches = {static_cast<int64_t>(loss->samples)};
     note("batch: " + std::to_string(loss->samples) + ", because " + path +
          " has no more samples; use --batch to change it");
   }

@@ -37,6 +37,8 @@ static int runEval(const EvalCommand &options) {
   MetricSet metrics(options.metrics, /*best=*/"", program, from);
   Dataset data(from, metrics.inputs());
   metrics.checkData(data);
+  useBatchSize(program.batchSizeFor("evaluate", data.numSamples()), program,
+               data, metrics);
 
   Evaluation evaluation = evaluate(session, program, data, &metrics);
   if (options.json)

@@ -118,7 +118,7 @@ static int runGenerate(const GenerateCommand &options) {
   else
     session.load(options.checkpoint);
   options.weights.apply(session, program);
-  LanguageModel model(session, program, options.output);
+  LanguageModel model(session, program, options.output, options.samples);
   for (int64_t token : prompt)
     model.requireToken(token);
   if (options.stop)

@@ -39,8 +39,12 @@ struct PredictCommand {
 /// Runs `predict` over all samples.
 static Predictions predict(Session &session, const Program &program,
                            Dataset &data) {
-  uint64_t batch = data.batchSize(), count = data.numSamples();
-  Predictions predictions(program.outputs("predict"), batch, count);
+  const uint64_t count = data.numSamples();
+  const uint64_t batch = program.batchSizeFor("predict", count);
+  data.setBatchSize(batch);
+  Predictions predictions(
+      program.outputs(program.entryFor("predict", batch).c_str()), batch,
+      count);
   for (uint64_t first = 0; first < count; first += batch) {
     std::vector<uint64_t> indices = batchAt(first, batch, count);
     const std::vector<mpc_tensor_t> &inputs = data.gather(indices);

@@ -8,6 +8,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -37,6 +38,23 @@ readData(const Program &program, const char *entry, const DataOptions &from) {
       throw;
     throw Failure(Usage, withAdvice(failure.what(), adviseLoss(program, from)));
   }
+}
+
+/// Throws unless the program can be trained with batches of this size.
+static void requireBatch(const Program &program, const char *entry,
+                         uint64_t size) {
+  const std::vector<uint64_t> sizes = program.batchSizes(entry);
+  if (std::find(sizes.begin(), sizes.end(), size) != sizes.end())
+    return;
+  std::string known;
+  for (uint64_t other : sizes)
+    known += std::to_string(other) + ",";
+  throw Failure(Usage, "--batch=" + std::to_string(size) + ": " + program.path +
+                           (sizes.empty()
+                                ? " has no batch dimension"
+                                : " was not compiled for this size; compile it "
+                                  "with --batch=" +
+                                      known + std::to_string(size)));
 }
 
 /// The metrics of evaluations; null if there are no evaluations.
@@ -92,6 +110,8 @@ static int runTrain(const TrainOptions &options) {
     requireDynamicScale(program);
   if (options.hasEvaluation())
     requireEvaluate(program);
+  if (options.batch)
+    requireBatch(program, entry, *options.batch);
 
   std::unique_ptr<MetricSet> metrics = makeMetrics(options, program);
   std::unique_ptr<Dataset> data = readData(program, entry, options.data);
@@ -103,8 +123,13 @@ static int runTrain(const TrainOptions &options) {
   } else if (options.evalSplit > 0) {
     evalData = data->holdOut(options.evalSplit, metrics->inputs());
   }
-  if (evalData)
+  if (options.batch)
+    data->setBatchSize(*options.batch);
+  if (evalData) {
     metrics->checkData(*evalData);
+    useBatchSize(program.batchSizeFor("evaluate", evalData->numSamples()),
+                 program, *evalData, *metrics);
+  }
   // Flush each line, so that readers can follow the log.
   if (options.json)
     std::setvbuf(stdout, nullptr, _IOLBF, 1 << 16);
@@ -166,6 +191,12 @@ Action mpc::tool::addTrain(CLI::App &app, ReadOnnxWeights *readOnnx) {
                    "windows of a text by shift")
       ->option_text("LIST")
       ->check(NotEmpty());
+  train
+      ->add_option("--batch", options->batch,
+                   "Samples per batch, if the model was compiled for several "
+                   "sizes (default: the first)")
+      ->option_text("N")
+      ->check(Whole(1));
   train
       ->add_option("--eval-data", options->evalData,
                    "Data to evaluate on after each epoch")

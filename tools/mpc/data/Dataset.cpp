@@ -139,25 +139,40 @@ void Dataset::prepareTensors() {
   // A model without a batch dimension takes all data at once.
   if (sampleArray.empty())
     samples = batch = 1;
+  loader.reset();
+  tensors.clear();
+  shapes.clear();
   buffers.resize(columns.size());
   for (size_t i = 0; i < columns.size(); ++i) {
     const Binding &input = columns[i]->input;
+    std::vector<int64_t> &shape = shapes.emplace_back(input.shape);
+    if (input.batchDim >= 0)
+      shape[input.batchDim] = static_cast<int64_t>(batch);
     uint64_t bytes = mpc_dtype_size(input.dtype);
-    for (int64_t extent : input.shape)
+    for (int64_t extent : shape)
       bytes *= extent;
     resizeOrThrow(buffers[i], bytes, "a batch of '" + input.name + "'");
     if (input.batchDim < 0)
       columns[i]->gather({{0}, {}, 0}, buffers[i].data());
+  }
+  // Only now, because `shapes` must not reallocate any more.
+  for (size_t i = 0; i < columns.size(); ++i)
     tensors.push_back({sizeof(mpc_tensor_t),
-                       input.dtype,
-                       static_cast<uint32_t>(input.shape.size()),
-                       input.shape.data(),
+                       columns[i]->input.dtype,
+                       static_cast<uint32_t>(shapes[i].size()),
+                       shapes[i].data(),
                        buffers[i].data(),
                        {}});
-  }
   if (std::any_of(columns.begin(), columns.end(),
                   [](const auto &column) { return column->isSlow(); }))
     loader = std::make_unique<BatchLoader>(columns, buffers);
+}
+
+void Dataset::setBatchSize(uint64_t size) {
+  if (sampleArray.empty() || size == batch)
+    return;
+  batch = size;
+  prepareTensors();
 }
 
 //===----------------------------------------------------------------------===//

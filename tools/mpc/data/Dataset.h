@@ -39,6 +39,10 @@ public:
   uint64_t numSamples() const { return part.empty() ? samples : part.size(); }
   uint64_t batchSize() const { return batch; }
 
+  /// Changes the size of the batches to another one of the program's. Has no
+  /// effect if the inputs have no batch dimension.
+  void setBatchSize(uint64_t size);
+
   /// The tensors of one batch, in the order of the inputs; valid until the next
   /// call. Takes at least one and at most batchSize() indices below
   /// numSamples(); the rest of the batch repeats the last of them.
@@ -103,6 +107,7 @@ private:
   void prepareTensors();
 
   Columns columns;
+  std::vector<std::vector<int64_t>> shapes; ///< One for each tensor.
   BatchBuffers buffers;
   std::unique_ptr<BatchLoader> loader; ///< Null if gathering is fast.
   double waited = 0;

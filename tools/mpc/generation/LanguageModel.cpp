@@ -62,12 +62,14 @@ static bool isPositions(const Binding &input) {
 }
 
 LanguageModel::LanguageModel(Session &session, const Program &program,
-                             const std::string &output)
+                             const std::string &output, uint64_t wanted)
     : session(session), path(program.path) {
   if (!program.has("predict"))
     throw Failure(Usage, path + ": the program has no entry point 'predict'");
-  inputs = program.inputs("predict");
-  outputs = program.outputs("predict");
+  const std::string entry =
+      program.entryFor("predict", program.batchSizeFor("predict", wanted));
+  inputs = program.inputs(entry.c_str());
+  outputs = program.outputs(entry.c_str());
   size_t found = 0;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Binding &input = inputs[i];

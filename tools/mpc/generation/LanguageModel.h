@@ -13,10 +13,11 @@ namespace mpc::tool {
 /// [B, T, V]. All B texts are continued at the same time.
 class LanguageModel {
 public:
-  /// `output` names the logits; "": the only output of this shape. Throws a
-  /// Failure if the program is no such model. The session must outlive this.
+  /// `output` names the logits; "": the only output of this shape. `wanted` is
+  /// the number of texts, for which a batch size is chosen. Throws a Failure if
+  /// the program is no such model. The session must outlive this.
   LanguageModel(Session &session, const Program &program,
-                const std::string &output);
+                const std::string &output, uint64_t wanted);
 
   int64_t texts() const { return batch; }      ///< B.
   int64_t length() const { return positions; } ///< T.

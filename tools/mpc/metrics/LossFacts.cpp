@@ -92,6 +92,15 @@ LossFacts::LossFacts(const Program &program) {
   }
 }
 
+std::vector<std::string> mpc::tool::keysOfLosses(const Program &program) {
+  const std::string prefix = "sample_";
+  std::vector<std::string> keys;
+  for (const Binding &output : program.outputs("evaluate"))
+    if (output.name.rfind(prefix + "loss:", 0) == 0)
+      keys.push_back(output.name.substr(prefix.size()));
+  return keys;
+}
+
 std::optional<Task> LossFacts::task() const {
   for (const auto &[name, task] : kKinds)
     if (kind == name)

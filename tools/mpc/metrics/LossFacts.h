@@ -33,6 +33,9 @@ struct LossFacts {
   std::optional<Task> task() const;
 };
 
+/// The keys of the losses that `evaluate` returns beside their sum: "loss:box".
+std::vector<std::string> keysOfLosses(const Program &program);
+
 } // namespace mpc::tool
 
 #endif // MPC_TOOLS_MPC_METRICS_LOSSFACTS_H

@@ -36,7 +36,7 @@ static bool isEvaluated(const MetricSpec &spec, const LossFacts &loss,
 MetricSet::MetricSet(const std::string &list, const std::string &best,
                      const Program &program, const DataOptions &data)
     : allInputs(program.inputs("evaluate")),
-      numEvaluateInputs(allInputs.size()) {
+      numEvaluateInputs(allInputs.size()), lossKeys(keysOfLosses(program)) {
   LossFacts loss(program);
   if (!list.empty())
     for (const MetricSpec &spec : parseMetrics("--metrics", list))
@@ -59,8 +59,15 @@ MetricSet::MetricSet(const std::string &list, const std::string &best,
 /// Adds the metric of `--keep-best` unless it is listed or `evaluate` has it.
 void MetricSet::addBest(const BestChoice &best, const LossFacts &loss,
                         const Program &program, const DataOptions &data) {
-  if (!best.spec)
+  if (!best.spec) {
+    if (best.key != "loss" &&
+        std::find(lossKeys.begin(), lossKeys.end(), best.key) == lossKeys.end())
+      throw Failure(
+          Usage, "--keep-best: '" + best.key + "' is no loss of this program" +
+                     (lossKeys.empty() ? std::string()
+                                       : "; it has " + joinWords(lossKeys)));
     return;
+  }
   for (const Entry &entry : entries) {
     if (entry.spec.key() != best.key)
       continue;
@@ -93,8 +100,21 @@ void MetricSet::addEntry(const MetricSpec &spec, const LossFacts &loss,
   entries.push_back({spec, group, source.shape, nullptr});
 }
 
+void MetricSet::setBatchSize(const Program &program, uint64_t batch) {
+  if (entries.empty())
+    return;
+  outputs = program.outputs(program.entryFor("predict", batch).c_str());
+  for (Group &group : groups) {
+    group.source.output = outputs[group.output];
+    group.source.batch = batch;
+    group.reader = RowReader(group.source);
+  }
+  prepareOutputs();
+}
+
 /// Allocates a batch of each output that a metric reads.
 void MetricSet::prepareOutputs() {
+  outputTensors.clear();
   buffers.resize(outputs.size());
   for (const Group &group : groups) {
     const Binding &output = outputs[group.output];
@@ -114,7 +134,7 @@ void MetricSet::prepareOutputs() {
 }
 
 std::vector<std::string> MetricSet::keys() const {
-  std::vector<std::string> keys;
+  std::vector<std::string> keys = lossKeys;
   for (const Entry &entry : entries)
     if (!entry.spec.metric.row->isMatrix())
       keys.push_back(entry.spec.key());

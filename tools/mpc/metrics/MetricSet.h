@@ -32,11 +32,14 @@ public:
   /// that only metrics read.
   const std::vector<Binding> &inputs() const { return allInputs; }
 
-  /// The keys of the results that are numbers.
+  /// The keys of the results that are numbers, and of the losses of a sum.
   std::vector<std::string> keys() const;
 
   /// The first array that only a metric reads; "" if there is none.
   std::string extraArray() const;
+
+  /// Prepares for batches of another size, which `predict` must have.
+  void setBatchSize(const Program &program, uint64_t batch);
 
   /// Throws a Failure if the labels or targets do not suit a metric.
   void checkData(Dataset &data) const;
@@ -81,6 +84,7 @@ private:
   std::vector<std::vector<char>> buffers;
   std::vector<mpc_tensor_t> outputTensors;
   size_t numEvaluateInputs;
+  std::vector<std::string> lossKeys;
 };
 
 /// "f1 0.9421, top5 99.10 % (295 of 297)"; a matrix is left out.

@@ -57,10 +57,7 @@ BestChoice mpc::tool::parseBest(const std::string &text) {
     metric = text.substr(0, colon);
   }
   if (metric.substr(0, metric.find(':')) == "loss") {
-    if (metric != "loss")
-      throw Failure(Usage,
-                    "--keep-best: '" + text + "' must end in :min or :max");
-    best.key = "loss";
+    best.key = metric; // "loss:box" is one loss of a sum.
     best.isMax = isMax.value_or(false);
     return best;
   }

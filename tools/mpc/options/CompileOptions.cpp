@@ -51,6 +51,16 @@ static CLI::Option *addFlag(CLI::App &command, const OptionRow &row, T &field) {
   const std::string help = withFlags(row.help);
   if constexpr (std::is_same_v<T, bool>) {
     return command.add_flag(name, field, help);
+  } else if constexpr (std::is_same_v<T, mpc::Numbers>) {
+    return command
+        .add_option_function<std::string>(
+            name,
+            [&row, &field, name](const std::string &text) {
+              if (std::string why = setOption(row, text, field); !why.empty())
+                throw CLI::ValidationError(name, why);
+            },
+            help)
+        ->join(',');
   } else if constexpr (std::is_same_v<T, mpc::NumberByName>) {
     return command.add_option_function<std::vector<std::string>>(
         name,

@@ -85,6 +85,14 @@ static void addMetrics(const MetricSet &metrics, Evaluation &result) {
   }
 }
 
+void mpc::tool::useBatchSize(uint64_t batch, const Program &program,
+                             Dataset &data, MetricSet &metrics) {
+  if (batch == data.batchSize())
+    return;
+  data.setBatchSize(batch);
+  metrics.setBatchSize(program, batch);
+}
+
 Evaluation mpc::tool::evaluate(Session &session, const Program &program,
                                Dataset &data, MetricSet *metrics) {
   const uint64_t batch = data.batchSize(), count = data.numSamples();
@@ -92,8 +100,12 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
   const size_t numInputs = program.inputs("evaluate").size();
   if (metrics)
     metrics->begin();
+  const std::vector<std::string> lossKeys = keysOfLosses(program);
+  std::vector<double> lossSums(lossKeys.size());
   mpc_metrics_t sums = {};
   sums.struct_size = sizeof(sums);
+  sums.part_sums = lossSums.data();
+  sums.num_parts = lossSums.size();
   std::vector<uint64_t> indices;
   for (uint64_t first = 0; first < count; first += batch) {
     if (first >= countedForLoss && !metrics)
@@ -120,6 +132,11 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
     result.accuracy = sums.correct / sums.counted;
   if (hasPerplexity(program))
     result.perplexity = std::exp(result.loss);
+  for (size_t i = 0; i < lossKeys.size(); ++i) {
+    MetricResult part = {lossKeys[i], /*isMax=*/false, {}};
+    part.value.value = lossSums[i] / sums.weight_sum;
+    result.metrics.push_back(std::move(part));
+  }
   if (metrics)
     addMetrics(*metrics, result);
   return result;

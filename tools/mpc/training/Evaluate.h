@@ -29,6 +29,10 @@ struct Evaluation {
 /// Throws a Failure if `program` cannot be evaluated.
 void requireEvaluate(const Program &program);
 
+/// Evaluates in batches of another size from now on.
+void useBatchSize(uint64_t batch, const Program &program, Dataset &data,
+                  MetricSet &metrics);
+
 /// Runs `evaluate` over all samples: the last batch is padded with samples that
 /// do not count. A loss that is one number for the whole batch cannot be
 /// masked; in that case an incomplete last batch is left out, with a note on

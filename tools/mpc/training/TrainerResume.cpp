@@ -219,17 +219,22 @@ void Trainer::restorePosition() {
   Sampler::Position position = {readCount(session, kEpoch),
                                 readCount(session, kBatch)};
   // Between epochs the batch size may change. Old checkpoints do not record it.
+  auto canTake = [&](uint64_t size) {
+    const std::vector<uint64_t> sizes = program.batchSizes(program.stepEntry());
+    return std::find(sizes.begin(), sizes.end(), size) != sizes.end();
+  };
   uint64_t savedBatch = session.property(kBatchSize)
                             ? readCount(session, kBatchSize)
                             : data.batchSize();
   if (savedBatch != data.batchSize() && position.batch != 0)
-    throw Failure(Usage,
-                  format("the checkpoint was written in the middle of an epoch "
-                         "with batches of %llu, but the program takes batches "
-                         "of %llu; compile it with --batch=%llu",
-                         static_cast<unsigned long long>(savedBatch),
-                         static_cast<unsigned long long>(data.batchSize()),
-                         static_cast<unsigned long long>(savedBatch)));
+    throw Failure(
+        Usage, format("the checkpoint was written in the middle of an epoch "
+                      "with batches of %llu, but this run takes batches "
+                      "of %llu; %s --batch=%llu",
+                      static_cast<unsigned long long>(savedBatch),
+                      static_cast<unsigned long long>(data.batchSize()),
+                      canTake(savedBatch) ? "give" : "compile the model with",
+                      static_cast<unsigned long long>(savedBatch)));
   const bool savedFills = session.property(kLastBatch).has_value();
   if (savedFills != lastBatch.has_value())
     throw Failure(

@@ -16,10 +16,20 @@ std::optional<EntryRole> mpc::train::roleOf(Operation *entry) {
   return role ? std::optional(role.getValue()) : std::nullopt;
 }
 
-StringRef mpc::train::entryName(Operation *entry) {
+std::optional<int64_t> mpc::train::otherBatchOf(Operation *entry) {
+  auto size = entry ? entry->getAttrOfType<IntegerAttr>(kBatchAttr) : nullptr;
+  return size ? std::optional(size.getInt()) : std::nullopt;
+}
+
+static std::string nameOf(EntryRole role, std::optional<int64_t> otherBatch) {
+  std::string name = stringifyEntryRole(role).str();
+  return otherBatch ? name + "@" + std::to_string(*otherBatch) : name;
+}
+
+std::string mpc::train::entryName(Operation *entry) {
   if (std::optional<EntryRole> role = roleOf(entry))
-    return stringifyEntryRole(*role);
-  return SymbolTable::getSymbolName(entry).getValue();
+    return nameOf(*role, otherBatchOf(entry));
+  return SymbolTable::getSymbolName(entry).str();
 }
 
 bool mpc::train::isTrainingEntry(Operation *entry) {
@@ -38,7 +48,7 @@ Program Program::around(Operation *op) {
 
 func::FuncOp Program::entry(EntryRole role) const {
   for (auto func : getModule().getOps<func::FuncOp>())
-    if (hasRole(func, role))
+    if (hasRole(func, role) && !otherBatchOf(func))
       return func;
   return nullptr;
 }
@@ -53,9 +63,13 @@ func::FuncOp Program::updateEntry() const {
   return step ? step : entry(EntryRole::Apply);
 }
 
-void Program::setRole(func::FuncOp func, EntryRole role) {
-  func->setAttr(kEntryAttr, EntryRoleAttr::get(func.getContext(), role));
-  StringRef name = stringifyEntryRole(role);
+void Program::setRole(func::FuncOp func, EntryRole role,
+                      std::optional<int64_t> otherBatch) {
+  MLIRContext *context = func.getContext();
+  func->setAttr(kEntryAttr, EntryRoleAttr::get(context, role));
+  if (otherBatch)
+    func->setAttr(kBatchAttr, Builder(context).getI64IntegerAttr(*otherBatch));
+  std::string name = nameOf(role, otherBatch);
   if (func.getSymName() != name)
     func.setSymName(freeName(name));
 }
@@ -168,7 +182,8 @@ Value mpc::train::getOrCreateRead(func::FuncOp func, StateOp state) {
 // Verification
 //===----------------------------------------------------------------------===//
 
-/// `train.entry` belongs on symbols of a module, at most once for each role.
+/// `train.entry` belongs on symbols of a module, at most once for each role and
+/// batch size.
 static LogicalResult verifyEntry(Operation *op, Attribute value) {
   auto role = dyn_cast<EntryRoleAttr>(value);
   if (!role)
@@ -181,9 +196,10 @@ static LogicalResult verifyEntry(Operation *op, Attribute value) {
   for (Operation &other : *op->getBlock()) {
     if (&other == op) // The second one is wrong.
       break;
-    if (hasRole(&other, role.getValue())) {
+    if (hasRole(&other, role.getValue()) &&
+        otherBatchOf(&other) == otherBatchOf(op)) {
       InFlightDiagnostic error = op->emitError("a program has one entry '")
-                                 << stringifyEntryRole(role.getValue())
+                                 << entryName(op)
                                  << "', but this is a second one";
       error.attachNote(other.getLoc()) << "the other is here";
       return error;
@@ -192,10 +208,22 @@ static LogicalResult verifyEntry(Operation *op, Attribute value) {
   return success();
 }
 
+static LogicalResult verifyBatch(Operation *op, Attribute value) {
+  auto size = dyn_cast<IntegerAttr>(value);
+  if (size && size.getType().isSignlessInteger(64) && size.getInt() > 0 &&
+      op->hasAttr(kEntryAttr))
+    return success();
+  return op->emitError("'")
+         << kBatchAttr << "' must be a positive i64 on an entry point, but is "
+         << value;
+}
+
 LogicalResult TrainDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
   if (attribute.getName() == kEntryAttr)
     return verifyEntry(op, attribute.getValue());
+  if (attribute.getName() == kBatchAttr)
+    return verifyBatch(op, attribute.getValue());
   return op->emitError("'") << attribute.getName().getValue()
                             << "' is not an attribute of the train dialect";
 }

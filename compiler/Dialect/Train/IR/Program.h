@@ -21,6 +21,10 @@ namespace mpc::train {
 /// becomes.
 inline constexpr llvm::StringLiteral kEntryAttr = "train.entry";
 
+/// The batch size of an entry point for another size than the program's own, in
+/// addition to its role.
+inline constexpr llvm::StringLiteral kBatchAttr = "train.batch";
+
 /// The role of an entry point; none for any other function.
 std::optional<EntryRole> roleOf(mlir::Operation *entry);
 
@@ -28,9 +32,13 @@ inline bool hasRole(mlir::Operation *entry, EntryRole role) {
   return roleOf(entry) == role;
 }
 
-/// The name of an entry point in messages, packages and the C API, such as
-/// "step". For any other function, its symbol.
-llvm::StringRef entryName(mlir::Operation *entry);
+/// The value of kBatchAttr; none for an entry point of the program's own batch
+/// size.
+std::optional<int64_t> otherBatchOf(mlir::Operation *entry);
+
+/// The name of an entry point in messages, packages and the C API: "step", or
+/// "step@64" for another batch size. For any other function, its symbol.
+std::string entryName(mlir::Operation *entry);
 
 /// Returns true if the entry runs once for each training batch.
 bool isTrainingEntry(mlir::Operation *entry);
@@ -51,7 +59,8 @@ public:
   // Entry points
   //===--------------------------------------------------------------------===//
 
-  /// The entry point with this role; null if there is none.
+  /// The entry point with this role, for the program's own batch size; null if
+  /// there is none.
   mlir::func::FuncOp entry(EntryRole role) const;
   /// The entry point that runs once for each training batch: `step`, else
   /// `accumulate`; null if the model is not trained.
@@ -60,9 +69,10 @@ public:
   /// the model is not trained.
   mlir::func::FuncOp updateEntry() const;
 
-  /// Makes `func` the entry point of this role. The verifier rejects a second
-  /// one.
-  void setRole(mlir::func::FuncOp func, EntryRole role);
+  /// Makes `func` the entry point of this role, and of another batch size if
+  /// that is given. The verifier rejects a second one.
+  void setRole(mlir::func::FuncOp func, EntryRole role,
+               std::optional<int64_t> otherBatch = std::nullopt);
   /// A copy of `func` at the end of the module, with another role.
   mlir::func::FuncOp copyEntry(mlir::func::FuncOp func, EntryRole role);
 
