@@ -287,6 +287,15 @@ MPC_API MPC_MUST_USE mpc_status_t
 mpc_session_load_latest(mpc_session_t* session, const char* folder,
                         char** out_path, char** out_warning);
 
+// The same for a program whose optimizer, or whose type of master weights,
+// differs from that of the checkpoint: optimizer states that the program does
+// not have are dropped, those that the checkpoint does not have keep their
+// initial values, and weights are rounded or widened. `*out_mismatch` receives
+// a message about the first such state (same ownership), or NULL.
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_session_resume(mpc_session_t* session, const char* folder, char** out_path,
+                   char** out_warning, char** out_mismatch);
+
 // Removes all but the newest `keep` (at least 1) complete checkpoints
 // `step-<number>` of a folder, and the remains of interrupted saves (their
 // process is gone, or nothing has changed for an hour). Removes no checkpoint
@@ -294,6 +303,11 @@ mpc_session_load_latest(mpc_session_t* session, const char* folder,
 // folder are not followed, not counted and not removed.
 MPC_API MPC_MUST_USE mpc_status_t mpc_checkpoint_prune(const char* folder,
                                                        size_t keep);
+
+// Removes only the remains of interrupted saves. A folder that does not exist is
+// not an error.
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_checkpoint_remove_leftovers(const char* folder);
 
 // Frees a string that the caller owns; NULL is allowed.
 MPC_API void mpc_string_free(char* string);

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 #include "runtime/src/base/byte_text.h"
 #include "runtime/src/base/guard.h"
@@ -51,8 +52,8 @@ enum class Kind { kWhole, kOld, kTemporary };
 struct Candidate {
   std::string name;
   Kind kind;
-  bool is_best;   // "best": kept beside the checkpoints of steps.
-  uint64_t step;  // 0 for the best one.
+  bool is_best;          // "best": kept beside the checkpoints of steps.
+  uint64_t step;         // 0 for the best one.
   uint64_t process = 0;  // The writer of an old or temporary one, and its host.
   std::string host;
 };
@@ -62,10 +63,9 @@ bool all_digits(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// Parses "step-1000" and "step-1000.tmp-<pid>-<host>-<random>", or the same with
-// "best". If a name has
-// several such suffixes, because it was moved aside more than once, the last
-// one counts.
+// Parses "step-1000" and "step-1000.tmp-<pid>-<host>-<random>", or the same
+// with "best". If a name has several such suffixes, because it was moved aside
+// more than once, the last one counts.
 bool parse_candidate(const std::string& name, Candidate* out) {
   size_t dot = name.find('.');
   const std::string stem = name.substr(0, dot);
@@ -304,15 +304,21 @@ mpc_status_t prune(Files& files, const std::string& folder, size_t keep) {
   return nullptr;
 }
 
-// Makes a copy that the caller owns; null for an empty text.
-static mpc_status_t copy_string(const std::string& text, char** out) {
-  *out = nullptr;
-  if (text.empty()) return nullptr;
-  *out = ::strdup(text.c_str());
-  return *out ? nullptr
-              : mpc_status_make(MPC_OUT_OF_MEMORY,
-                                "cannot allocate %s for a text",
-                                ByteText(text.size() + 1).c_str());
+// Makes copies that the caller owns, all or none; null for an empty text.
+static mpc_status_t copy_strings(
+    std::initializer_list<const std::string*> texts,
+    std::initializer_list<char**> outs) {
+  char** const* out = outs.begin();
+  for (const std::string* text : texts) {
+    **out = text->empty() ? nullptr : ::strdup(text->c_str());
+    if (!text->empty() && !**out) {
+      while (out != outs.begin()) std::free(**--out);
+      return mpc_status_make(MPC_OUT_OF_MEMORY, "cannot allocate %s for a text",
+                             ByteText(text->size() + 1).c_str());
+    }
+    ++out;
+  }
+  return nullptr;
 }
 
 }  // namespace mpc::runtime
@@ -326,18 +332,28 @@ mpc_status_t mpc_session_load_latest(mpc_session_t* session, const char* folder,
   return guard([&]() -> mpc_status_t {
     std::string path, warning;
     MPC_RETURN_IF_ERROR(load_latest(session, folder, &path, &warning));
-    char* path_copy;
-    char* warning_copy;
-    MPC_RETURN_IF_ERROR(copy_string(path, &path_copy));
-    mpc_status_t status = copy_string(warning, &warning_copy);
-    if (status) {
-      std::free(path_copy);
-      return status;
-    }
-    *out_path = path_copy;
-    *out_warning = warning_copy;
-    return nullptr;
+    return copy_strings({&path, &warning}, {out_path, out_warning});
   });
+}
+
+mpc_status_t mpc_session_resume(mpc_session_t* session, const char* folder,
+                                char** out_path, char** out_warning,
+                                char** out_mismatch) {
+  if (!session || !folder || !out_path || !out_warning || !out_mismatch)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "an argument is NULL");
+  return guard([&]() -> mpc_status_t {
+    std::string path, warning, mismatch;
+    MPC_RETURN_IF_ERROR(
+        load_latest(session, folder, &path, &warning, &mismatch));
+    return copy_strings({&path, &warning, &mismatch},
+                        {out_path, out_warning, out_mismatch});
+  });
+}
+
+mpc_status_t mpc_checkpoint_remove_leftovers(const char* folder) {
+  if (!folder)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "the folder is NULL");
+  return guard([&] { return remove_leftovers(system_files(), folder); });
 }
 
 mpc_status_t mpc_checkpoint_prune(const char* folder, size_t keep) {

@@ -127,17 +127,45 @@ TEST(Checkpoint, RemovesLeftoversOfAKilledPrune) {
   }
   std::vector<std::string> all = names_in(folder.path());
   EXPECT_EQ(all.size(), 3u);
-  runtime::Files& files = runtime::system_files();
-  EXPECT_OK(runtime::remove_leftovers(files, folder.path()));
+  auto remove_leftovers = [](const std::string& path) {
+    return mpc_checkpoint_remove_leftovers(path.c_str());
+  };
+  EXPECT_OK(remove_leftovers(folder.path()));
   EXPECT_EQ(names_in(folder.path()), all) << "it is still at it";
   ASSERT_EQ(kill(killed, SIGKILL), 0);
   siginfo_t info;
   ASSERT_EQ(waitid(P_PID, static_cast<id_t>(killed), &info, WEXITED | WNOWAIT),
             0);
-  EXPECT_OK(runtime::remove_leftovers(files, folder.path()));
+  EXPECT_OK(remove_leftovers(folder.path()));
   EXPECT_EQ(names_in(folder.path()), std::vector<std::string>{"step-9"});
   EXPECT_EQ(waitpid(killed, nullptr, 0), killed);
-  EXPECT_OK(runtime::remove_leftovers(files, folder / "none"));
+  EXPECT_OK(remove_leftovers(folder / "none"));
+  EXPECT_EQ(take(mpc_checkpoint_remove_leftovers(nullptr)).code,
+            MPC_INVALID_ARGUMENT);
+}
+
+TEST(Checkpoint, ResumesFromTheNewest) {
+  Folder folder;
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  char *path, *warning, *mismatch;
+  EXPECT_OK(mpc_session_resume(session.get(), folder.path().c_str(), &path,
+                               &warning, &mismatch));
+  EXPECT_EQ(path, nullptr);
+  for (const char* name : {"step-1", "step-2", "step-3"})
+    EXPECT_EQ(save(session, folder / name).code, MPC_OK);
+  write_bytes(folder / "step-3/state.json", {'{'});
+  EXPECT_OK(mpc_session_resume(session.get(), folder.path().c_str(), &path,
+                               &warning, &mismatch));
+  EXPECT_EQ(path, folder / "step-2");
+  EXPECT_NE(warning, nullptr);
+  EXPECT_EQ(mismatch, nullptr) << "the optimizer is the same";
+  mpc_string_free(path);
+  mpc_string_free(warning);
+  EXPECT_EQ(take(mpc_session_resume(session.get(), folder.path().c_str(), &path,
+                                    &warning, nullptr))
+                .code,
+            MPC_INVALID_ARGUMENT);
 }
 
 TEST(Checkpoint, PrunesOldCheckpointsAndLeftovers) {
