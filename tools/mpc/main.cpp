@@ -4,6 +4,7 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Version.h"
 #include "tools/mpc/base/Print.h"
+#include "tools/mpc/data/Elements.h"
 #include "tools/mpc/options/ConfigFile.h"
 #include "tools/mpc/options/Documents.h"
 #include "tools/mpc/options/Help.h"
@@ -88,6 +89,7 @@ int main(int argc, char **argv) {
   // Without the signal, exceeding the shell's file size limit is an error like
   // a full disk, which is reported and leaves no partial file.
   std::signal(SIGXFSZ, SIG_IGN);
+  Elements::explainBusErrors();
 
   CLI::App app("mpc compiles ONNX models into training programs in mixed "
                "precision and trains\nthem.",

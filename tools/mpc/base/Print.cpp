@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
-#include <set>
 
 using namespace mpc::tool;
 
@@ -75,14 +74,25 @@ bool mpc::tool::printJson(const nlohmann::ordered_json &json, int indent) {
   return std::puts(withFlags(text).c_str()) >= 0;
 }
 
+/// The sink of the current thread; null: messages are printed.
+static thread_local MessageSink *currentSink = nullptr;
+
+MessagesTo::MessagesTo(MessageSink &sink) : previous(currentSink) {
+  currentSink = &sink;
+}
+
+MessagesTo::~MessagesTo() { currentSink = previous; }
+
 void mpc::tool::printMessage(const std::string &subject, const char *kind,
                              const std::string &text) {
+  if (currentSink)
+    return currentSink->receive(kind, printable(withFlags(text)));
   std::fprintf(stderr, "%s: %s: %s\n", subject.c_str(), kind,
                printable(withFlags(text)).c_str());
 }
 
 void mpc::tool::noteOnce(const std::string &text) {
-  static std::set<std::string> said;
-  if (said.insert(text).second)
+  static std::set<std::string> printed;
+  if ((currentSink ? currentSink->said : printed).insert(text).second)
     note(text);
 }

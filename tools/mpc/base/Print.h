@@ -9,6 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -31,11 +32,37 @@ void printResult(const char *pattern, ...)
 /// UTF-8 becomes U+FFFD.
 bool printJson(const nlohmann::ordered_json &json, int indent = -1);
 
-/// Prints "<subject>: <kind>: <text>" to stderr: "mpc: note: ...".
+/// Receives messages that would be printed to stderr.
+class MessageSink {
+public:
+  virtual ~MessageSink() = default;
+  /// `kind` is "note", "warning", ...
+  virtual void receive(const char *kind, const std::string &text) = 0;
+
+private:
+  friend void noteOnce(const std::string &text);
+  std::set<std::string> said; ///< By noteOnce().
+};
+
+/// While an object exists, the messages of this thread go to a sink.
+class MessagesTo {
+public:
+  explicit MessagesTo(MessageSink &sink);
+  MessagesTo(const MessagesTo &) = delete;
+  MessagesTo &operator=(const MessagesTo &) = delete;
+  ~MessagesTo();
+
+private:
+  MessageSink *const previous;
+};
+
+/// Prints "<subject>: <kind>: <text>" to stderr: "mpc: note: ...". If there is
+/// a sink, it receives `kind` and `text` instead.
 void printMessage(const std::string &subject, const char *kind,
                   const std::string &text);
 inline void note(const std::string &text) { printMessage("mpc", "note", text); }
-/// Prints a note unless the same note has been printed before.
+/// Prints a note unless the same note has been printed before, or has gone to
+/// the same sink.
 void noteOnce(const std::string &text);
 inline void warn(const std::string &text) {
   printMessage("mpc", "warning", text);

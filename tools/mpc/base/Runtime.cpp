@@ -6,8 +6,6 @@
 #include "tools/mpc/options/Checks.h"
 
 #include "kernels/devices.h"
-#include "runtime/src/base/guard.h"
-#include "runtime/src/checkpoint/checkpoint.h"
 
 #include <CLI/CLI.hpp>
 
@@ -48,13 +46,13 @@ ExitCode mpc::tool::exitCodeFor(mpc_code_t code) {
 void mpc::tool::check(mpc_status_t status, const std::string &context) {
   if (!status)
     return;
-  ExitCode exitCode = exitCodeFor(mpc_status_code(status));
+  mpc_code_t code = mpc_status_code(status);
   std::string message = mpc_status_message(status);
   mpc_status_free(status);
   // Most messages about files already name the file.
   if (!context.empty() && message.find(context) == std::string::npos)
     message = context + ": " + message;
-  throw Failure(exitCode, message);
+  throw RuntimeFailure(code, message);
 }
 
 std::string mpc::tool::formatType(mpc_dtype_t dtype,
@@ -90,9 +88,19 @@ static void refuseModel(const std::string &path) {
 
 Program::Program(const std::string &path) : path(path) {
   refuseModel(path);
-  mpc_program_t *program = nullptr;
-  checkAsked(mpc_program_load_file(path.c_str(), &program), path);
-  handle.reset(program);
+  mpc_program_t *loaded = nullptr;
+  checkAsked(mpc_program_load_file(path.c_str(), &loaded), path);
+  owned.reset(loaded);
+  program = loaded;
+  readStates();
+}
+
+Program::Program(const mpc_program_t *borrowed, std::string name)
+    : path(std::move(name)), program(borrowed) {
+  readStates();
+}
+
+void Program::readStates() {
   allStates.resize(mpc_program_num_states(get()));
   for (size_t i = 0; i < allStates.size(); ++i) {
     allStates[i].struct_size = sizeof(allStates[i]);
@@ -329,37 +337,22 @@ std::string mpc::tool::resolveBest(const std::string &path) {
   return isBest ? path.substr(0, colon) + "/best" : path;
 }
 
-std::string Session::load(const std::string &given) {
-  std::error_code ignored;
-  const std::string path = resolveBest(given);
-  if (!std::filesystem::exists(path, ignored))
-    throw Failure(InputOutput, "no checkpoint '" + path + "'");
-  // A folder named like a checkpoint counts as one even if its manifest is
-  // lost, so that the runtime reports what is wrong with it.
-  std::string name = std::filesystem::path(path).filename().string();
-  std::string mismatch;
-  if (isCheckpoint(path) || name.rfind("step-", 0) == 0) {
-    check(runtime::guard(
-              [&] { return runtime::load_checkpoint(get(), path, &mismatch); }),
-          path);
-    return path;
-  }
-  std::string loaded = loadLatest(path, mismatch);
-  if (loaded.empty())
-    throw Failure(InputOutput, "'" + path + "' contains no checkpoint");
-  return loaded;
+/// Copies and frees a string of the runtime; "" for null.
+static std::string takeString(char *text) {
+  std::string copy = text ? text : "";
+  mpc_string_free(text);
+  return copy;
 }
 
 std::string Session::loadLatest(const std::string &folder,
                                 std::string &mismatch) {
-  std::string loaded, warning;
-  check(runtime::guard([&] {
-          return runtime::load_latest(get(), folder, &loaded, &warning,
-                                      &mismatch);
-        }),
+  char *path, *warning, *difference;
+  check(mpc_session_resume(get(), folder.c_str(), &path, &warning, &difference),
         folder);
-  if (!warning.empty())
-    warn(warning);
+  std::string loaded = takeString(path);
+  mismatch = takeString(difference);
+  if (std::string text = takeString(warning); !text.empty())
+    warn(text);
   return loaded;
 }
 

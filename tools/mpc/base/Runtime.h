@@ -18,8 +18,17 @@ namespace mpc::tool {
 /// The exit code for an error of the runtime.
 ExitCode exitCodeFor(mpc_code_t code);
 
-/// Throws a Failure if `status` is an error. `context` ("run/step-10"), if not
-/// empty, is put before the message.
+/// An error of the runtime, whose code is finer than the exit code.
+class RuntimeFailure : public Failure {
+public:
+  RuntimeFailure(mpc_code_t code, const std::string &message)
+      : Failure(exitCodeFor(code), message), code(code) {}
+
+  const mpc_code_t code;
+};
+
+/// Throws a RuntimeFailure if `status` is an error. `context` ("run/step-10"),
+/// if not empty, is put before the message.
 void check(mpc_status_t status, const std::string &context = "");
 
 /// One input or output of an entry point.
@@ -51,8 +60,11 @@ std::string formatType(mpc_dtype_t dtype, const std::vector<int64_t> &shape);
 class Program {
 public:
   explicit Program(const std::string &path);
+  /// A program of the caller, which must outlive this; `name` is for messages.
+  Program(const mpc_program_t *borrowed, std::string name);
 
-  const mpc_program_t *get() const { return handle.get(); }
+  const mpc_program_t *get() const { return program; }
+  bool isBorrowed() const { return !owned; }
   bool has(const char *entry) const {
     return mpc_program_has_entry(get(), entry) != 0;
   }
@@ -106,13 +118,16 @@ public:
   const std::string path;
 
 private:
+  void readStates();
+
   std::vector<mpc_state_info_t> allStates;
   struct Destroy {
     void operator()(mpc_program_t *program) const {
       mpc_program_destroy(program);
     }
   };
-  std::unique_ptr<mpc_program_t, Destroy> handle;
+  std::unique_ptr<mpc_program_t, Destroy> owned; ///< Null if it is borrowed.
+  const mpc_program_t *program = nullptr;
 };
 
 /// Accepts "auto", device names and, for accelerators, numbers ("cuda:1").

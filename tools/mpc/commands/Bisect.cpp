@@ -15,7 +15,7 @@
 #include "tools/mpc/options/Checks.h"
 #include "tools/mpc/options/CompileOptions.h"
 #include "tools/mpc/options/PolicyFile.h"
-#include "tools/mpc/training/Signals.h"
+#include "tools/mpc/training/console/Signals.h"
 
 #include "compiler/Report/Model/Data.h"
 #include "passes/Driver/Pipeline.h"

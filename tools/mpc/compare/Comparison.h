@@ -5,7 +5,7 @@
 #include "compiler/Report/Compare/Divergence.h"
 #include "tools/mpc/compare/ComparedProgram.h"
 #include "tools/mpc/compare/Variants.h"
-#include "tools/mpc/training/Signals.h"
+#include "tools/mpc/training/console/Signals.h"
 
 #include <functional>
 #include <memory>

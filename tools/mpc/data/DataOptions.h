@@ -7,11 +7,15 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace mpc::tool {
+
+class DataSource;
 
 /// The group for commands with --help-all, where only --data is usual.
 inline constexpr char kRareDataGroup[] = "More data options";
@@ -29,6 +33,8 @@ struct DataOptions {
   std::optional<uint64_t> labelShift; ///< Tokens that labels are ahead.
   std::string augment; ///< See parseAugmentation; for training only.
   ClassNames classes;  ///< By inputs; known from the training data.
+  /// Opens data that is not in files, which `path` describes; null: files.
+  std::function<std::unique_ptr<DataSource>()> open;
 
   /// Adds the options to a command; `what` says what --data must contain. The
   /// other options are in a group of the help, which may be rare (see Help.h).
@@ -40,6 +46,7 @@ struct DataOptions {
     DataOptions other = *this;
     other.path = otherPath;
     other.augment.clear();
+    other.open = nullptr;
     return other;
   }
 

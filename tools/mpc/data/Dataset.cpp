@@ -61,9 +61,10 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
                    std::vector<std::string> &notes) {
   checkScalingNames(inputs, options.scales, options.normalizations);
   const Augmentation augmentation = parseAugmentation(options.augment);
-  const Binding *augmented = nullptr;
+  augmented = augmentation.describe();
+  const Binding *changed = nullptr;
   if (augmentation.changesImages())
-    augmented = &findAugmented(augmentation, inputs);
+    changed = &findAugmented(augmentation, inputs);
   // Check all types first: reading may take long.
   std::vector<std::string> arrays;
   std::vector<Scaling> scalings;
@@ -72,7 +73,7 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
     scalings.push_back(
         scalingOf(input, options.scales, options.normalizations));
     made.push_back(source.makeColumn(input, scalings.back(), augmentation));
-    if (&input == augmented && !made.back())
+    if (&input == changed && !made.back())
       requireArrayAugmentation(augmentation, source.path);
   }
   if (std::all_of(made.begin(), made.end(),
@@ -101,15 +102,15 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
       notes.push_back(path + ": " + describeClasses(input.name, classes));
       classNames[input.name] = std::move(classes);
     }
-    if (&input == augmented)
+    if (&input == changed)
       columns.push_back(
           std::make_shared<AugmentedColumn>(std::move(column), augmentation));
     else
       columns.push_back(std::move(column));
   }
-  if (augmented)
+  if (changed)
     notes.push_back(path + ": training samples are augmented with " +
-                    augmentation.describe());
+                    augmented);
   prepareTensors();
 }
 
@@ -139,7 +140,6 @@ void Dataset::prepareTensors() {
   // A model without a batch dimension takes all data at once.
   if (sampleArray.empty())
     samples = batch = 1;
-  loader.reset();
   tensors.clear();
   shapes.clear();
   buffers.resize(columns.size());
@@ -163,9 +163,6 @@ void Dataset::prepareTensors() {
                        shapes[i].data(),
                        buffers[i].data(),
                        {}});
-  if (std::any_of(columns.begin(), columns.end(),
-                  [](const auto &column) { return column->isSlow(); }))
-    loader = std::make_unique<BatchLoader>(columns, buffers);
 }
 
 void Dataset::setBatchSize(uint64_t size) {
@@ -179,11 +176,11 @@ void Dataset::setBatchSize(uint64_t size) {
 // Parts
 //===----------------------------------------------------------------------===//
 
-Dataset::Dataset(const Dataset &whole, const std::vector<Binding> &inputs,
-                 std::vector<uint64_t> part)
-    : path(whole.path + " (held out)"), sampleArray(whole.sampleArray),
-      samples(whole.samples), part(std::move(part)), batch(whole.batch),
-      classNames(whole.classNames) {
+Dataset::Dataset(const Dataset &whole, std::string path,
+                 const std::vector<Binding> &inputs, std::vector<uint64_t> part)
+    : path(std::move(path)), augmented(whole.augmented),
+      sampleArray(whole.sampleArray), samples(whole.samples),
+      part(std::move(part)), batch(whole.batch), classNames(whole.classNames) {
   for (const Binding &input : inputs) {
     auto found = std::find_if(whole.columns.begin(), whole.columns.end(),
                               [&](const auto &column) {
@@ -192,8 +189,8 @@ Dataset::Dataset(const Dataset &whole, const std::vector<Binding> &inputs,
                                        column->input.shape == input.shape;
                               });
     if (found == whole.columns.end())
-      throw Failure(Usage, "the data for training has no array '" + input.name +
-                               "' as evaluation takes it");
+      throw Failure(Usage, whole.path + ": the data has no array '" +
+                               input.name + "' as this entry point takes it");
     columns.push_back(*found);
   }
   prepareTensors();
@@ -216,7 +213,13 @@ std::unique_ptr<Dataset> Dataset::holdOut(double fraction,
                              ": holding out " + formatCount(count) +
                              " leaves none to train on");
   part = sorted(count, samples);
-  return std::unique_ptr<Dataset>(new Dataset(*this, inputs, sorted(0, count)));
+  return std::unique_ptr<Dataset>(
+      new Dataset(*this, path + " (held out)", inputs, sorted(0, count)));
+}
+
+std::unique_ptr<Dataset>
+Dataset::view(const std::vector<Binding> &inputs) const {
+  return std::unique_ptr<Dataset>(new Dataset(*this, path, inputs, part));
 }
 
 //===----------------------------------------------------------------------===//
@@ -299,7 +302,13 @@ void Dataset::prefetch(const std::vector<uint64_t> &indices) {
 }
 
 void Dataset::prefetch(const SampleBatch &samples) {
-  if (loader && !samples.samples.empty())
+  if (samples.samples.empty())
+    return;
+  if (!loader &&
+      std::any_of(columns.begin(), columns.end(),
+                  [](const auto &column) { return column->isSlow(); }))
+    loader = std::make_unique<BatchLoader>(columns, buffers);
+  if (loader)
     loader->start(rowsOfBatch(samples));
 }
 
@@ -352,6 +361,13 @@ static bool takesClasses(const Binding &input) {
          (input.dtype == MPC_DTYPE_I64 || input.dtype == MPC_DTYPE_I32);
 }
 
+template <typename T>
+static T elementAt(const std::vector<char> &bytes, size_t index) {
+  T value;
+  std::memcpy(&value, &bytes[index * sizeof(T)], sizeof(T));
+  return value;
+}
+
 std::map<int64_t, std::vector<uint64_t>> Dataset::membersOfClasses() const {
   auto found =
       std::find_if(columns.begin(), columns.end(), [](const auto &column) {
@@ -371,9 +387,9 @@ std::map<int64_t, std::vector<uint64_t>> Dataset::membersOfClasses() const {
     std::vector<char> values(rows.samples.size() * size);
     labels.gather(rows, values.data());
     for (size_t i = 0; i < rows.samples.size(); ++i) {
-      int64_t number = 0; // Little-endian: an i32 class is not negative.
-      std::memcpy(&number, &values[i * size], size);
-      if (!labels.ignores(rows.samples[i]))
+      int64_t number = size == 4 ? elementAt<int32_t>(values, i)
+                                 : elementAt<int64_t>(values, i);
+      if (!labels.input.range || number != labels.input.range->ignored)
         members[number].push_back(first + i);
     }
   }

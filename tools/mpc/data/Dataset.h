@@ -36,6 +36,10 @@ public:
   std::unique_ptr<Dataset> holdOut(double fraction,
                                    const std::vector<Binding> &inputs);
 
+  /// The same samples for an entry point with these inputs, of the same types,
+  /// with batches of their own. Both data sets may be used at a time.
+  std::unique_ptr<Dataset> view(const std::vector<Binding> &inputs) const;
+
   uint64_t numSamples() const { return part.empty() ? samples : part.size(); }
   uint64_t batchSize() const { return batch; }
 
@@ -68,6 +72,9 @@ public:
   /// Seconds that have been spent in gather().
   double secondsWaited() const { return waited; }
 
+  /// The augmentation in its canonical form; "" if there is none.
+  const std::string &augmentation() const { return augmented; }
+
   /// The names of the classes whose numbers inputs take, by inputs.
   const ClassNames &classes() const { return classNames; }
 
@@ -92,8 +99,8 @@ public:
 
 private:
   /// Some samples of another data set, whose arrays are shared.
-  Dataset(const Dataset &whole, const std::vector<Binding> &inputs,
-          std::vector<uint64_t> part);
+  Dataset(const Dataset &whole, std::string path,
+          const std::vector<Binding> &inputs, std::vector<uint64_t> part);
 
   /// The positions of samples in the arrays; the last one is repeated to fill a
   /// batch.
@@ -109,9 +116,11 @@ private:
   Columns columns;
   std::vector<std::vector<int64_t>> shapes; ///< One for each tensor.
   BatchBuffers buffers;
-  std::unique_ptr<BatchLoader> loader; ///< Null if gathering is fast.
+  /// Null if gathering is fast, or before the first prefetch.
+  std::unique_ptr<BatchLoader> loader;
   double waited = 0;
   std::vector<mpc_tensor_t> tensors;
+  std::string augmented;      ///< See augmentation().
   std::string sampleArray;    ///< The array that determined `samples`.
   uint64_t samples = 0;       ///< In the arrays.
   std::vector<uint64_t> part; ///< Those of this data set; empty: all.

@@ -37,6 +37,13 @@ Elements::Elements(std::vector<char> bytes) : length(bytes.size()) {
   owner = std::move(shared);
 }
 
+Elements Elements::borrow(const void *bytes, uint64_t size) {
+  Elements elements;
+  elements.begin = static_cast<const char *>(bytes);
+  elements.length = size;
+  return elements;
+}
+
 /// A mapped file.
 struct Elements::Mapping {
   Mapping(int file, uint64_t offset, uint64_t size, const std::string &path)
@@ -75,8 +82,8 @@ struct Elements::Mapping {
 
 Elements Elements::map(int file, uint64_t offset, uint64_t size,
                        const std::string &path) {
-  static const auto previous = std::signal(SIGBUS, explainBusError);
-  (void)previous;
+  if (explains)
+    std::signal(SIGBUS, explainBusError);
   Elements elements;
   if (size == 0)
     return elements;

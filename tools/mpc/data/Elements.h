@@ -19,6 +19,9 @@ public:
   Elements() = default;
   /*implicit*/ Elements(std::vector<char> bytes);
 
+  /// Bytes that the caller keeps.
+  static Elements borrow(const void *bytes, uint64_t size);
+
   /// Maps a part of an open file, which may be closed afterwards. Throws a
   /// Failure that names `path` if that fails.
   static Elements map(int file, uint64_t offset, uint64_t size,
@@ -40,11 +43,17 @@ public:
 
   bool isInFile() const { return mapping != nullptr; }
 
+  /// Makes the process end with a message, instead of a signal, if a mapped
+  /// file becomes shorter or its disk fails. A library leaves signals alone.
+  static void explainBusErrors() { explains = true; }
+
   /// Starts to read a part that will soon be needed, unless it is in memory.
   void prefetch(uint64_t offset, uint64_t size) const;
 
 private:
   struct Mapping;
+
+  inline static bool explains = false;
 
   std::shared_ptr<const void> owner;
   const Mapping *mapping = nullptr; ///< Part of `owner`; null: in memory.

@@ -239,7 +239,8 @@ std::string mpc::tool::adviseLoss(const Program &program,
       return remedy.empty() ? "" : "; " + better->why + remedy;
     return "; " + better->why + remedy +
            "; to train on it, recompile: mpc compile " + modelOf(program) +
-           " " + better->options() + " -o " + program.path;
+           " " + better->options() + " -o " +
+           (program.isBorrowed() ? "MODEL.mpc" : program.path);
   } catch (const std::exception &) {
     return ""; // Problems of the file have already been reported.
   }

@@ -66,13 +66,14 @@ static bool hasStatistics(const Program &program) {
 /// The session needs a seed, but the seed of a checkpoint is not known before
 /// the session has loaded it; resume() corrects it.
 Trainer::Trainer(const TrainOptions &options, const Program &program,
-                 Dataset &data, Dataset *evalData, MetricSet *metrics)
+                 Dataset &data, Dataset *evalData, TrainObserver &observer,
+                 MetricSet *metrics)
     : options(options), program(program), data(data), evalData(evalData),
       metrics(metrics), seed(options.seed.value_or(0)),
       isScheduled(hasSchedule(program)),
       session(program, forTraining(options, seed)),
-      sampler(makeSampler(data, seed, options)),
-      progress(stderr, options.quiet) {
+      sampler(makeSampler(data, seed, options)), observer(observer) {
+  observer.begin();
   if (options.lastBatch == "train")
     lastBatch.emplace(program, program.inputs(program.stepEntry()));
   std::error_code ignored;
@@ -98,13 +99,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
     session.writeScalar(program.stateOf(MPC_STATE_LOSS_SCALE),
                         *options.lossScale);
   lastStep = step + updatesLeft();
-  if (!options.profile.file.empty()) {
-    profiler.emplace(options.profile,
-                     std::vector<InputFile>{{"the package", options.package},
-                                            {"the data", options.data.path},
-                                            {"the data", options.evalData}});
-    profiler->plan(step, totalSteps());
-  }
+  observer.plan(step, totalSteps());
   setTotalSteps();
   // Read it only once, because reading a state waits for the device.
   if (!isScheduled)
@@ -205,10 +200,9 @@ void Trainer::setTotalSteps() {
   if (now != uint64_t(before))
     session.writeCounter(state, now);
   if (uint64_t rise = warmupSteps(program); rise >= now && rise > 0)
-    std::fprintf(stderr,
-                 "mpc: note: the rate rises for %s and is scheduled for %s, so "
-                 "it never falls\n",
-                 formatCount(rise, "step").c_str(), formatCount(now).c_str());
+    note(format("the rate rises for %s and is scheduled for %s, so it never "
+                "falls",
+                formatCount(rise, "step").c_str(), formatCount(now).c_str()));
   if (now == totalSteps())
     return;
   std::string scheduled =
@@ -339,7 +333,6 @@ Trainer::NumericFault Trainer::explain(const std::string &cause,
   std::string labels = std::isnan(loss) ? data.explainNoLabels(all) : "";
   if (!labels.empty()) {
     log(info, loss, failed);
-    progress.clear();
     throw Failure(Usage, format("the loss of step %llu is nan: %s", number,
                                 labels.c_str()));
   }
@@ -380,12 +373,11 @@ void Trainer::handleFault(const std::string &cause,
     retries = ++rollbacks <= kMaxRollbacks;
     limit = format("after %u rollbacks, ", kMaxRollbacks);
   }
-  progress.clear();
   if (!retries) {
     log(info, fault.loss, fault.step);
     throw Failure(Numeric, limit + fault.text);
   }
-  std::fprintf(stderr, "mpc: warning: %s\n", fault.text.c_str());
+  warn(fault.text);
   if (options.onNan == OnNan::Rollback) {
     log(info, fault.loss, fault.step);
     return rollBack();
@@ -404,10 +396,8 @@ void Trainer::rollBack() {
   stepCounted = 0;
   step = readCount(session, kStep);
   lastStep = step + updatesLeft();
-  std::fprintf(stderr,
-               "mpc: note: rolled back to '%s'; continuing with the batch "
-               "after the failed one\n",
-               lastCheckpoint.c_str());
+  note("rolled back to '" + lastCheckpoint +
+       "'; continuing with the batch after the failed one");
 }
 
 /// Records the result of a call, unless that is already known. Each result
@@ -417,7 +407,8 @@ void Trainer::recordResult(const mpc_step_info_t &info) {
     return;
   if (info.call != queued.front().call)
     throw Failure(Error,
-                  format("the runtime reported call %llu before %llu",
+                  format("the runtime reported call %llu before %llu; only the "
+                         "trainer may step its session",
                          static_cast<unsigned long long>(info.call),
                          static_cast<unsigned long long>(queued.front().call)));
   const std::vector<uint64_t> &samples = queued.front().samples;
@@ -443,10 +434,10 @@ void Trainer::recordResult(const mpc_step_info_t &info) {
 
 /// True if queued results must be known before the next batch, because they may
 /// end training or an epoch, or make a checkpoint due.
-bool Trainer::mustSynchronize(bool epochEnds) const {
+bool Trainer::mustSynchronize() const {
   if (queued.empty())
     return false;
-  if (epochEnds || signals.received())
+  if (epochEnds || observer.stopReason())
     return true;
   // Queued calls are batches; an update may consist of several.
   uint64_t batches = stepSamples.size() / data.batchSize() + queued.size();
@@ -456,7 +447,7 @@ bool Trainer::mustSynchronize(bool epochEnds) const {
   uint64_t reached = step + updates;
   if (options.steps && reached >= *options.steps)
     return true;
-  if (profiler && profiler->isBoundary(reached))
+  if (observer.isBoundary(reached))
     return true;
   if (evalData && options.evalEvery != 0 && reached % options.evalEvery == 0)
     return true;
@@ -464,10 +455,10 @@ bool Trainer::mustSynchronize(bool epochEnds) const {
          reached % options.checkpointEvery == 0;
 }
 
-/// Starts or stops the profile if that is due at this step.
+/// Tells the observer where training is, if no step is under way.
 void Trainer::reachStep() {
-  if (profiler && queued.empty() && stepSamples.empty())
-    profiler->reach(session, program, step);
+  if (queued.empty() && stepSamples.empty())
+    observer.reach(session, step);
 }
 
 //===----------------------------------------------------------------------===//
@@ -477,11 +468,9 @@ void Trainer::reachStep() {
 void Trainer::evaluateNow() {
   if (!evalData || (lastEvaluation && evaluatedStep == step))
     return;
-  if (profiler)
-    profiler->pause(session);
+  observer.beginEvaluation(session);
   lastEvaluation = evaluate(session, program, *evalData, metrics);
-  if (profiler)
-    profiler->resume(session);
+  observer.endEvaluation(session);
   evaluatedStep = step;
   logEvaluation();
   if (!best || !best->add(*lastEvaluation, step) ||
@@ -492,11 +481,20 @@ void Trainer::evaluateNow() {
   check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
 }
 
+Evaluation Trainer::evaluateWeights() {
+  if (!evalData)
+    throw Failure(Usage, "there is no data to evaluate on; use --eval-data or "
+                         "--eval-split");
+  if (lastEvaluation && evaluatedStep == step)
+    return *lastEvaluation;
+  return evaluate(session, program, *evalData, metrics);
+}
+
 bool Trainer::isEvaluationDue(bool epochEnds) const {
   return options.evalEvery != 0 ? step % options.evalEvery == 0 : epochEnds;
 }
 
-bool Trainer::isCheckpointDue(bool epochEnds) const {
+bool Trainer::isCheckpointDue() const {
   if (options.checkpointDir.empty())
     return false;
   if (options.checkpointEvery != 0)
@@ -521,7 +519,7 @@ void Trainer::setProperties() {
     session.setProperty(kOrder, sampler.orderName());
   if (lastBatch)
     session.setProperty(kLastBatch, "train");
-  std::string augmentation = parseAugmentation(options.data.augment).describe();
+  std::string augmentation = data.augmentation();
   if (!augmentation.empty() || session.property(kAugment))
     session.setProperty(kAugment, augmentation);
   session.setProperty(kLoss, epochLoss.toText());
@@ -540,8 +538,9 @@ void Trainer::saveCheckpoint() {
   check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
   lastCheckpoint = path;
   lastSave = Clock::now();
-  if (options.keep > 0)
-    check(mpc_checkpoint_prune(options.checkpointDir.c_str(), options.keep),
+  observer.saved();
+  if (uint64_t keep = options.keep.value_or(kKeep); keep > 0)
+    check(mpc_checkpoint_prune(options.checkpointDir.c_str(), keep),
           options.checkpointDir);
 }
 
@@ -565,13 +564,12 @@ void Trainer::noteLastBatch() const {
         static_cast<unsigned long long>(data.batchSize() - left),
         hasStatistics(program) ? ", but in the statistics of batch norms"
                                : ""));
-  std::fprintf(stderr,
-               "mpc: note: %s do not fill batches of %llu: %llu of them are "
-               "left out in each epoch%s\n",
-               formatCount(data.numSamples(), "sample").c_str(),
-               static_cast<unsigned long long>(data.batchSize()),
-               static_cast<unsigned long long>(left),
-               options.noShuffle ? "" : ", different ones each time");
+  note(format("%s do not fill batches of %llu: %llu of them are left out in "
+              "each epoch%s",
+              formatCount(data.numSamples(), "sample").c_str(),
+              static_cast<unsigned long long>(data.batchSize()),
+              static_cast<unsigned long long>(left),
+              options.noShuffle ? "" : ", different ones each time"));
 }
 
 /// Notes batches that are left out at the end, because an older program does
@@ -579,7 +577,6 @@ void Trainer::noteLastBatch() const {
 void Trainer::noteBatchesLeftOut() {
   if (stepSamples.empty())
     return;
-  progress.clear();
   note(format("the last %s of %s do not make a whole update of %llu and change "
               "no weight; compile the model again with this version of mpc, "
               "which supports incomplete updates",
@@ -588,77 +585,81 @@ void Trainer::noteBatchesLeftOut() {
               static_cast<unsigned long long>(program.microBatches())));
 }
 
-ExitCode Trainer::run() {
+void Trainer::begin() {
+  if (hasBegun)
+    return;
+  hasBegun = true;
   noteLastBatch();
   resumeBest();
   if (options.onNan == OnNan::Rollback)
     saveCheckpoint();
-  begin = lastSave = unlogged.begin = Clock::now();
-  bool epochEnds = false;
-  while (!isDone()) {
-    uint64_t epoch = sampler.position().epoch;
-    reachStep();
-    queueBatch();
-    epochEnds |= sampler.position().epoch != epoch;
-    if (mustSynchronize(epochEnds))
-      waitForQueue();
-    if (epochEnds && queued.empty())
-      finishUpdate();
-    // Programs without support for incomplete updates carry the gradients from
-    // the end of an epoch over to the next.
-    bool stepEnds = queued.empty() && (stepSamples.empty() || isDone());
-    if (stepEnds) {
-      if (epochEnds) {
-        logSpeed();
-        logWeights();
-      }
-      // Save first, so that a failing evaluation does not lose the epoch.
-      if (isCheckpointDue(epochEnds))
-        saveCheckpoint();
-      bool isEvaluated = evalData && isEvaluationDue(epochEnds);
-      if (isEvaluated)
-        evaluateNow();
-      if (epochEnds || isEvaluated)
-        progress.printLine(epochEnds ? epochState() : progressState());
-      // Saving and evaluating do not count as training.
-      if (epochEnds)
-        unlogged.begin = Clock::now();
-      epochEnds = false;
-      if (const char *signal = signals.received())
-        return stop(signal);
+  beginTime = lastSave = unlogged.begin = Clock::now();
+}
+
+/// Queues a batch and does what is due after it. Returns whether a step has
+/// ended and none is queued; with `waits`, this only depends on whether the
+/// batch is the last one of its update.
+bool Trainer::advance(bool waits) {
+  uint64_t epoch = sampler.position().epoch;
+  reachStep();
+  queueBatch();
+  epochEnds |= sampler.position().epoch != epoch;
+  if (waits || mustSynchronize())
+    waitForQueue();
+  if (epochEnds && queued.empty())
+    finishUpdate();
+  // Programs without support for incomplete updates carry the gradients from
+  // the end of an epoch over to the next.
+  bool stepEnds = queued.empty() && (stepSamples.empty() || isDone());
+  if (stepEnds) {
+    if (epochEnds) {
+      logSpeed();
+      logWeights();
     }
-    progress.update(progressState());
+    // Save first, so that a failing evaluation does not lose the epoch.
+    if (isCheckpointDue())
+      saveCheckpoint();
+    bool isEvaluated = evalData && isEvaluationDue(epochEnds);
+    if (isEvaluated)
+      evaluateNow();
+    if (epochEnds || isEvaluated)
+      observer.printLine(epochEnds ? epochState() : progressState());
+    // Saving and evaluating do not count as training.
+    if (epochEnds)
+      unlogged.begin = Clock::now();
+    epochEnds = false;
   }
+  return stepEnds;
+}
+
+void Trainer::end() {
+  if (isEnded)
+    return;
   reachStep();
   noteBatchesLeftOut();
   saveCheckpoint();
   evaluateNow();
-  ProgressState state = progressState();
-  if (step > firstStep)
-    progress.finish(state);
-  if (!options.json)
-    printSummary(state);
-  if (profiler)
-    profiler->finish(session, options.session, options.json);
-  if (options.json)
-    printDevice();
-  return Ok;
+  isEnded = true;
 }
 
-ExitCode Trainer::stop(const char *signal) {
-  progress.clear();
-  if (options.checkpointDir.empty())
-    throw Failure(Stopped,
-                  format("stopped by %s after step %llu; without "
-                         "--checkpoint-dir this run cannot be resumed",
-                         signal, static_cast<unsigned long long>(step)));
-  saveCheckpoint();
-  if (profiler)
-    profiler->finish(session, options.session, options.json);
-  std::fprintf(stderr,
-               "mpc: stopped by %s after step %llu; wrote '%s'; run the same "
-               "command with --resume to continue\n",
-               signal, static_cast<unsigned long long>(step),
-               lastCheckpoint.c_str());
-  return Stopped;
+bool Trainer::run() {
+  begin();
+  while (!isDone()) {
+    bool stepEnds = advance(/*waits=*/false);
+    if (stepEnds && observer.stopReason()) {
+      saveCheckpoint();
+      return false;
+    }
+    observer.update(progressState());
+  }
+  end();
+  return true;
+}
+
+void Trainer::stepOnce() {
+  begin();
+  while (!isDone() && !advance(/*waits=*/true)) {
+  }
+  if (isDone())
+    end();
 }

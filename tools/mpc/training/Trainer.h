@@ -2,10 +2,7 @@
 #ifndef MPC_TOOLS_MPC_TRAINING_TRAINER_H
 #define MPC_TOOLS_MPC_TRAINING_TRAINER_H
 
-#include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/checkpoints/FolderLock.h"
-#include "tools/mpc/checkpoints/initial/DrawnWeights.h"
-#include "tools/mpc/checkpoints/initial/InitialWeights.h"
 #include "tools/mpc/data/Dataset.h"
 #include "tools/mpc/logs/TrainingLog.h"
 #include "tools/mpc/training/BestCheckpoint.h"
@@ -13,9 +10,9 @@
 #include "tools/mpc/training/Evaluate.h"
 #include "tools/mpc/training/Progress.h"
 #include "tools/mpc/training/Sampler.h"
-#include "tools/mpc/training/Signals.h"
-#include "tools/mpc/training/StepProfiler.h"
+#include "tools/mpc/training/TrainObserver.h"
 #include "tools/mpc/training/sampling/LastBatch.h"
+#include "tools/mpc/training/setup/TrainOptions.h"
 
 #include <chrono>
 #include <deque>
@@ -25,49 +22,9 @@
 
 namespace mpc::tool {
 
-/// Minimum seconds between checkpoints by default: a short epoch may take less
-/// time than writing a checkpoint.
-constexpr unsigned kCheckpointPause = 5;
-
-/// What to do after a step that is not finite.
-enum class OnNan { Abort, Skip, Rollback };
-
 /// Maximum number of consecutive steps that are left out, and of rollbacks.
 constexpr unsigned kMaxFaults = 20;
 constexpr unsigned kMaxRollbacks = 3;
-
-struct TrainOptions {
-  std::string package, evalData, checkpointDir;
-  DataOptions data;
-  double evalSplit = 0; ///< Fraction of the data to evaluate on; 0: none.
-  std::optional<uint64_t> epochs, steps; ///< Both absent: one epoch.
-  std::optional<uint64_t> totalSteps;    ///< Absent: see setTotalSteps().
-  std::optional<uint64_t> batch;         ///< Absent: the program's first size.
-  std::optional<uint64_t> seed;          ///< Absent: 0, or the checkpoint's.
-  std::optional<double> learningRate, lossScale;
-  /// In steps; 0: after each epoch that ends at least kCheckpointPause seconds
-  /// after the last checkpoint.
-  uint64_t checkpointEvery = 0;
-  uint64_t evalEvery = 0; ///< In steps; 0: after each epoch.
-  std::string metrics;    ///< The metrics of evaluations, or empty.
-  std::string keepBest;   ///< The metric of the best checkpoint, or empty.
-  uint64_t patience = 0;  ///< Evaluations; 0: never stop early.
-  uint64_t keep = 3;      ///< Checkpoints to keep; 0: all.
-  bool resume = false, noShuffle = false, json = false, quiet = false;
-  std::string sampling;   ///< Value of the option: uniform, balanced or empty.
-  std::string lastBatch;  ///< Value of the option: drop, train or empty.
-  std::string resumeMode; ///< Value of the option: yes, force or empty.
-  bool force = false;     ///< Resume even with another loss or optimizer.
-  std::string onNanText;  ///< Value of the option, or empty.
-  OnNan onNan = OnNan::Abort;
-  InitialWeights init;
-  DrawnWeights drawn;
-  SessionSettings session;
-  ProfileSettings profile;
-  LogSettings log;
-
-  bool hasEvaluation() const { return !evalData.empty() || evalSplit > 0; }
-};
 
 /// Trains a session on a data set: batches, epochs, evaluations, checkpoints,
 /// and resuming from a checkpoint. A step is one update of the weights, or an
@@ -84,11 +41,38 @@ class Trainer {
 public:
   /// `evalData` and its `metrics` may be null. All must outlive the trainer.
   Trainer(const TrainOptions &options, const Program &program, Dataset &data,
-          Dataset *evalData, MetricSet *metrics = nullptr);
+          Dataset *evalData, TrainObserver &observer,
+          MetricSet *metrics = nullptr);
 
-  /// Trains to the end or until a signal arrives. Returns the exit code of `mpc
-  /// train`.
-  ExitCode run();
+  /// Trains to the end, or until the observer stops it: returns false then.
+  /// May be called again.
+  bool run();
+
+  /// Makes one update and what is due after it, and waits for both. Does
+  /// nothing at the end of training.
+  void stepOnce();
+
+  /// The following may be called between updates that have ended.
+  bool hasEnded() const { return isEnded; } ///< All is done.
+  uint64_t stepsDone() const { return step; }
+  bool hasTrained() const { return step > firstStep; } ///< In this run.
+  uint64_t totalSteps() const;
+  uint64_t currentEpoch() const;
+  ProgressState progressState() const;
+  Session &currentSession() { return session; }
+
+  /// The newest checkpoint; "" if there is none.
+  const std::string &checkpoint() const { return lastCheckpoint; }
+
+  /// Saves a checkpoint, if there is a folder for it and it does not exist yet.
+  void saveCheckpoint();
+
+  /// Evaluates the current weights, which does not change the course of
+  /// training.
+  Evaluation evaluateWeights();
+
+  /// The results, in several lines.
+  std::string summary() const;
 
 private:
   /// A queued batch whose result is not known yet.
@@ -118,13 +102,12 @@ private:
   void noteOtherAugmentation() const;
   void noteOtherData() const;
   void noteLastBatch() const;
-  void printDevice() const;
   void noteBatchesLeftOut();
   void queueBatch();
   void finishUpdate();
   void waitForQueue();
   void recordResult(const mpc_step_info_t &info);
-  bool mustSynchronize(bool epochEnds) const;
+  bool mustSynchronize() const;
   void reachStep();
   void checkLoss(const mpc_step_info_t &info) const;
   void handleStatus(mpc_status_t status, const mpc_step_info_t &info);
@@ -141,17 +124,14 @@ private:
   void evaluateNow();
   void resumeBest();
   void setProperties();
-  void saveCheckpoint();
-  bool isCheckpointDue(bool epochEnds) const;
-  bool isDone() const;
-  uint64_t totalSteps() const;
+  bool isCheckpointDue() const;
   uint64_t updatesLeft() const;
-  uint64_t currentEpoch() const;
-  ProgressState progressState() const;
   ProgressState epochState() const;
-  ExitCode stop(const char *signal);
   std::string describeLoss(bool learned) const;
-  void printSummary(const ProgressState &state) const;
+  bool isDone() const;
+  void begin();
+  bool advance(bool waits);
+  void end();
 
   using Clock = std::chrono::steady_clock;
 
@@ -166,9 +146,7 @@ private:
   Session session;
   Sampler sampler;
   std::optional<LastBatch> lastBatch; ///< None if it is left out.
-  Progress progress;
-  StopOnSignal signals;
-  std::optional<StepProfiler> profiler;
+  TrainObserver &observer;
   std::optional<TrainingLog> logFiles;
 
   std::deque<Queued> queued;
@@ -184,8 +162,10 @@ private:
   uint64_t leftOut = 0;   ///< Steps skipped by --on-nan, not for an overflow.
   unsigned faultsInARow = 0, rollbacks = 0;
   bool isFaulty = false; ///< A batch of the current step was not finite.
-  Clock::time_point begin = Clock::now(); ///< Begin of this run.
-  Clock::time_point lastSave = begin;     ///< Last checkpoint, or `begin`.
+  bool hasBegun = false, isEnded = false;
+  bool epochEnds = false; ///< The last queued batch ended its epoch.
+  Clock::time_point beginTime = Clock::now(); ///< Begin of this run.
+  Clock::time_point lastSave = beginTime; ///< Last checkpoint, or `beginTime`.
   uint64_t samplesTaken = 0;              ///< In this run.
   /// What logSpeed() has not logged begins with this.
   struct {

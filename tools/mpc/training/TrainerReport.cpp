@@ -6,8 +6,6 @@
 #include "tools/mpc/checkpoints/MasterWeights.h"
 #include "tools/mpc/training/Trainer.h"
 
-#include "kernels/devices.h"
-
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -34,9 +32,10 @@ static double asShortest(double value) {
   return value;
 }
 
-/// Prints one line of JSON about a step.
+/// Reports the result of a step to the logs and the observer.
 void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
-  if (!options.json && !logFiles)
+  observer.stepped(info, loss);
+  if (!logFiles && !observer.wantsRows())
     return;
   nlohmann::ordered_json json;
   json["step"] = step;
@@ -57,18 +56,11 @@ void Trainer::log(const mpc_step_info_t &info, double loss, uint64_t step) {
       row["epoch"] = currentEpoch();
       logFiles->add(row);
     }
+    observer.stepRow(json);
   } catch (const Failure &) {
     saveCheckpoint();
     throw;
   }
-  if (!options.json || std::puts(json.dump().c_str()) >= 0 ||
-      signals.received())
-    return;
-  std::string cause = std::strerror(errno);
-  saveCheckpoint();
-  throw Failure(InputOutput,
-                format("cannot write the output of step %llu: %s",
-                       static_cast<unsigned long long>(step), cause.c_str()));
 }
 
 void Trainer::openLog() {
@@ -84,13 +76,12 @@ void Trainer::openLog() {
                    metrics ? metrics->keys() : std::vector<std::string>());
 }
 
-/// Prints or logs one line about the last evaluation.
+/// Reports the last evaluation to the logs and the observer.
 void Trainer::logEvaluation() {
   nlohmann::ordered_json json = toJson(*lastEvaluation);
   json["step"] = evaluatedStep;
   json["epoch"] = currentEpoch();
-  if (options.json)
-    std::puts(json.dump().c_str());
+  observer.evaluated(*lastEvaluation, json);
   if (logFiles)
     logFiles->add(json);
 }
@@ -131,14 +122,12 @@ void Trainer::report(const mpc_step_info_t &info, double loss) {
   }
 
   log(info, loss, step);
-  if (!info.skipped && !std::isfinite(loss)) {
-    progress.clear();
+  if (!info.skipped && !std::isfinite(loss))
     throw Failure(Numeric,
                   format("the loss of step %llu is %g: training diverged; a "
                          "lower --lr or --clip-norm may help",
                          static_cast<unsigned long long>(step),
                          unsignedNan(loss)));
-  }
 }
 
 /// The epoch to show; an epoch that has just ended is still shown.
@@ -170,7 +159,8 @@ ProgressState Trainer::progressState() const {
     state.evalMetrics =
         printable(formatMetrics(lastEvaluation->metrics, "eval "));
   }
-  state.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  state.seconds =
+      std::chrono::duration<double>(Clock::now() - beginTime).count();
   uint64_t steps = step - firstStep;
   if (steps > 0 && state.seconds > 0) {
     state.samplesPerSecond = samplesTaken / state.seconds;
@@ -194,65 +184,51 @@ std::string Trainer::describeLoss(bool learned) const {
                        static_cast<unsigned long long>(epochLoss.epoch()));
 }
 
-void Trainer::printSummary(const ProgressState &state) const {
+std::string Trainer::summary() const {
+  const ProgressState state = progressState();
   uint64_t steps = step - firstStep;
+  std::vector<std::string> lines;
   if (steps == 0) {
-    std::printf("training is already complete: step %llu was the last\n",
-                static_cast<unsigned long long>(step));
+    lines.push_back(
+        format("training is already complete: step %llu was the last",
+               static_cast<unsigned long long>(step)));
   } else {
-    std::printf("trained %s in %s (%s samples/s), %s\n",
-                formatCount(steps, "step").c_str(),
-                formatDuration(state.seconds).c_str(),
-                formatCount(std::llround(state.samplesPerSecond)).c_str(),
-                describeLoss(skipped < steps).c_str());
+    lines.push_back(
+        format("trained %s in %s (%s samples/s), %s",
+               formatCount(steps, "step").c_str(),
+               formatDuration(state.seconds).c_str(),
+               formatCount(std::llround(state.samplesPerSecond)).c_str(),
+               describeLoss(skipped < steps).c_str()));
     if (double waited = data.secondsWaited();
         waited > std::max(0.05, 0.02 * state.seconds))
-      std::printf("waited %s for data (%.0f %% of the time)\n",
-                  formatDuration(waited).c_str(), 100 * waited / state.seconds);
+      lines.push_back(format("waited %s for data (%.0f %% of the time)",
+                             formatDuration(waited).c_str(),
+                             100 * waited / state.seconds));
     if (leftOut > 0)
-      std::printf("skipped %s whose loss or gradients were not finite\n",
-                  formatCount(leftOut, "step").c_str());
+      lines.push_back("skipped " + formatCount(leftOut, "step") +
+                      " whose loss or gradients were not finite");
     if (skipped > leftOut)
-      std::printf("%s skipped because a gradient overflowed; loss scale %.9g\n",
-                  formatCount(skipped - leftOut, "step").c_str(), lossScale);
+      lines.push_back(
+          format("%s skipped because a gradient overflowed; loss scale %.9g",
+                 formatCount(skipped - leftOut, "step").c_str(), lossScale));
   }
   if (lastEvaluation)
-    std::printf(
-        "%s: %s%s\n", evalData->path.c_str(),
-        printable(formatEvaluation(*lastEvaluation)).c_str(),
-        printable(formatMatrices(lastEvaluation->metrics), true).c_str());
+    lines.push_back(
+        evalData->path + ": " + printable(formatEvaluation(*lastEvaluation)) +
+        printable(formatMatrices(lastEvaluation->metrics), /*lines=*/true));
   if (best && best->isOutOfPatience())
-    std::printf("stopped early: %s without a better one\n",
-                formatCount(options.patience, "evaluation").c_str());
+    lines.push_back(
+        "stopped early: " + formatCount(options.patience, "evaluation") +
+        " without a better one");
   if (!lastCheckpoint.empty())
-    std::printf("checkpoint: %s\n", lastCheckpoint.c_str());
+    lines.push_back("checkpoint: " + lastCheckpoint);
   if (best && !best->describe().empty())
-    std::printf("%s%s%s\n", best->describe().c_str(),
-                options.checkpointDir.empty() ? "" : ": ",
-                options.checkpointDir.empty()
-                    ? ""
-                    : (options.checkpointDir + "/" + kBest).c_str());
-}
-
-/// Prints the device and its kernels, unless the device is the default one,
-/// with or without a remark ("cpu (no CUDA driver found ...").
-void Trainer::printDevice() const {
-  const std::string device = mpc_session_device(session.get());
-  if (device.rfind(mpc::kernels::kDevices[0].name, 0) == 0)
-    return;
-  nlohmann::ordered_json json;
-  json["device"] = device;
-  json["kernels"] = nlohmann::ordered_json::array();
-  for (size_t i = 0; i < mpc_session_num_kernels(session.get()); ++i) {
-    mpc_kernel_info_t info = {};
-    info.struct_size = sizeof(info);
-    check(mpc_session_kernel_info(session.get(), i, &info), program.path);
-    json["kernels"].push_back({{"kernel", info.kernel},
-                               {"implementation", info.implementation},
-                               {"entry", info.entry},
-                               {"instruction", info.instruction},
-                               {"calls", info.calls},
-                               {"workspace_bytes", info.workspace_bytes}});
-  }
-  printJson(json);
+    lines.push_back(best->describe() +
+                    (options.checkpointDir.empty()
+                         ? ""
+                         : ": " + options.checkpointDir + "/" + kBest));
+  std::string text;
+  for (const std::string &line : lines)
+    text += (text.empty() ? "" : "\n") + line;
+  return text;
 }

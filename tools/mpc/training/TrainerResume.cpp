@@ -8,9 +8,6 @@
 #include "tools/mpc/training/Trainer.h"
 #include "tools/mpc/training/sampling/ContinueOrder.h"
 
-#include "runtime/src/base/guard.h"
-#include "runtime/src/checkpoint/checkpoint.h"
-
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -34,10 +31,7 @@ void Trainer::openCheckpointDir() {
   createFolders(folder);
   lock.take(folder);
   // Leftovers of a run or of a removal that was killed.
-  check(runtime::guard([&] {
-          return runtime::remove_leftovers(runtime::system_files(), folder);
-        }),
-        folder);
+  check(mpc_checkpoint_remove_leftovers(folder.c_str()), folder);
   if (!options.resume && hasCheckpoints(folder))
     throw Failure(Usage,
                   "'" + folder +
@@ -66,9 +60,9 @@ bool Trainer::resume(bool isNew) {
   std::string mismatch;
   std::string loaded = session.loadLatest(options.checkpointDir, mismatch);
   if (loaded.empty()) {
-    std::fprintf(stderr, "mpc: note: '%s' %s; starting from the beginning\n",
-                 options.checkpointDir.c_str(),
-                 isNew ? "does not exist yet" : "contains no checkpoint yet");
+    note("'" + options.checkpointDir + "' " +
+         (isNew ? "does not exist yet" : "contains no checkpoint yet") +
+         "; starting from the beginning");
     return false;
   }
   checkTrainedOptions(mismatch);
@@ -81,8 +75,8 @@ bool Trainer::resume(bool isNew) {
     note("the checkpoint kept the best checkpoint by another metric; the "
          "search for the best one starts anew");
   lastCheckpoint = loaded;
-  std::fprintf(stderr, "mpc: note: continuing after step %llu from '%s'\n",
-               static_cast<unsigned long long>(step), loaded.c_str());
+  note("continuing after step " + std::to_string(step) + " from '" + loaded +
+       "'");
   return true;
 }
 
@@ -136,15 +130,13 @@ void Trainer::checkTrainedOptions(const std::string &mismatch) {
         said.push_back(change.name + " " + change.now + " instead of " +
                        change.before);
   if (!said.empty())
-    std::fprintf(stderr, "mpc: note: continuing with %s\n",
-                 joinWords(said).c_str());
+    note("continuing with " + joinWords(said));
   if (!mismatch.empty() && !changes.states)
     note(describeMismatch(mismatch));
   if (!changes.known)
-    std::fprintf(stderr,
-                 "mpc: note: the checkpoint does not record its training "
-                 "options; its learning rate is %g\n",
-                 readRate().value_or(0));
+    note(format("the checkpoint does not record its training options; its "
+                "learning rate is %g",
+                readRate().value_or(0)));
   // A rate that changed in the program is intended; otherwise the rate of the
   // checkpoint, which --lr may have set, is kept.
   const char *totalSteps = program.stateOf(MPC_STATE_TOTAL_STEPS);
@@ -156,9 +148,8 @@ void Trainer::checkTrainedOptions(const std::string &mismatch) {
     setRate(std::strtod(program.option("lr").c_str(), nullptr));
   std::string before = session.property(kBatchSize).value_or("");
   if (!before.empty() && before != std::to_string(data.batchSize()))
-    std::fprintf(
-        stderr, "mpc: note: continuing with batches of %llu instead of %s\n",
-        static_cast<unsigned long long>(data.batchSize()), before.c_str());
+    note("continuing with batches of " + std::to_string(data.batchSize()) +
+         " instead of " + before);
 }
 
 /// Notes which arrays differ from those of the checkpoint, according to their
@@ -177,7 +168,7 @@ void Trainer::noteOtherData() const {
 /// may be intended: some schedules end with less of it.
 void Trainer::noteOtherAugmentation() const {
   std::string before = session.property(kAugment).value_or(""),
-              now = parseAugmentation(options.data.augment).describe();
+              now = data.augmentation();
   auto textOf = [](const std::string &what) {
     return what.empty() ? "no augmentation" : "--augment=" + what;
   };

@@ -1,9 +1,9 @@
-// Training on a device that reports a step one call later, compared with the
-// CPU, which reports it immediately: there is no visible difference.
+// A device that reports a step one call later trains exactly as the CPU does.
 
 #include "test/runtime/cuda/kernels.h"
 #include "tools/mpc/checkpoints/TrainProperties.h"
 #include "tools/mpc/training/Trainer.h"
+#include "tools/mpc/training/console/TrainConsole.h"
 #include "tools/npz/Npz.h"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,6 @@ protected:
     test::add_package_kernels(&fake);
     writeData(folder / "data.npz", 1e6f);
     options.data = options.evalData = folder / "data.npz";
-    options.json = options.quiet = true;
     options.seed = 3;
     setAccumulate(1);
   }
@@ -97,8 +96,9 @@ protected:
       tool::Program program(options.package);
       tool::Dataset data(options.data, program.inputs(program.stepEntry()));
       tool::Dataset evalData(options.evalData, program.inputs("evaluate"));
-      EXPECT_EQ(tool::Trainer(options, program, data, &evalData).run(),
-                tool::Ok);
+      tool::TrainConsole console({true, true, {}}, options, program);
+      tool::Trainer trainer(options, program, data, &evalData, console);
+      EXPECT_EQ(console.finish(trainer, trainer.run()), tool::Ok);
     } catch (const tool::Failure &failure) {
       std::printf("error %d: %s\n", failure.exitCode, failure.what());
     }

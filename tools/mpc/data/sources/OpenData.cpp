@@ -118,6 +118,8 @@ static std::vector<std::string> expand(const std::string &pattern) {
 }
 
 std::unique_ptr<DataSource> mpc::tool::openData(const DataOptions &options) {
+  if (options.open)
+    return options.open();
   std::vector<std::unique_ptr<DataSource>> sources;
   ClassNames classes = options.classes;
   for (const auto &[input, names] : options.classes)

@@ -13,9 +13,10 @@ inline constexpr char kDataFormats[] =
     "separated by "
     "commas, a folder of them, or a pattern ('part-*.npz')";
 
-/// Opens a file; several files with different arrays, separated by commas; a
-/// folder of .npy files; or a folder or a pattern of other files of one format,
-/// which follow each other. A file with an unknown extension is an .npz file.
+/// Opens what `options.open` returns, if it is set; a file; several files with
+/// different arrays, separated by commas; a folder of .npy files; or a folder
+/// or a pattern of other files of one format, which follow each other. A file
+/// with an unknown extension is an .npz file.
 std::unique_ptr<DataSource> openData(const DataOptions &options);
 
 /// The arrays of a source under the names of inputs, according to --map. If

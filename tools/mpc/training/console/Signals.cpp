@@ -1,6 +1,6 @@
 //===- Signals.cpp - Stop at the end of a step ----------------------------===//
 
-#include "tools/mpc/training/Signals.h"
+#include "tools/mpc/training/console/Signals.h"
 
 #include <cerrno>
 #include <csignal>

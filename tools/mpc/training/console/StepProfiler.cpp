@@ -1,6 +1,6 @@
 //===- StepProfiler.cpp - Profile some steps of a training run ------------===//
 
-#include "tools/mpc/training/StepProfiler.h"
+#include "tools/mpc/training/console/StepProfiler.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 

@@ -1,6 +1,6 @@
 //===- Signals.h - Stop at the end of a step --------------------*- C++ -*-===//
-#ifndef MPC_TOOLS_MPC_TRAINING_SIGNALS_H
-#define MPC_TOOLS_MPC_TRAINING_SIGNALS_H
+#ifndef MPC_TOOLS_MPC_TRAINING_CONSOLE_SIGNALS_H
+#define MPC_TOOLS_MPC_TRAINING_CONSOLE_SIGNALS_H
 
 namespace mpc::tool {
 
@@ -20,4 +20,4 @@ public:
 
 } // namespace mpc::tool
 
-#endif // MPC_TOOLS_MPC_TRAINING_SIGNALS_H
+#endif // MPC_TOOLS_MPC_TRAINING_CONSOLE_SIGNALS_H

@@ -1,6 +1,6 @@
 //===- StepProfiler.h - Profile some steps of a training run ----*- C++ -*-===//
-#ifndef MPC_TOOLS_MPC_TRAINING_STEPPROFILER_H
-#define MPC_TOOLS_MPC_TRAINING_STEPPROFILER_H
+#ifndef MPC_TOOLS_MPC_TRAINING_CONSOLE_STEPPROFILER_H
+#define MPC_TOOLS_MPC_TRAINING_CONSOLE_STEPPROFILER_H
 
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/timing/ProfileFile.h"
@@ -65,4 +65,4 @@ private:
 
 } // namespace mpc::tool
 
-#endif // MPC_TOOLS_MPC_TRAINING_STEPPROFILER_H
+#endif // MPC_TOOLS_MPC_TRAINING_CONSOLE_STEPPROFILER_H
