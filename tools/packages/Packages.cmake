@@ -1,14 +1,17 @@
-# Debian packages, which cpack writes from what the install rules install: libmpcrt0 and
-# libmpcrt-dev, and mpc-compiler if the compiler is built (tools/package.sh).
+# Debian packages, which cpack writes from what the install rules install: libmpcrt0,
+# libmpctrain0 and libmpcrt-dev, and mpc-compiler if the compiler is built
+# (tools/package.sh).
 
 get_target_property(soversion mpc_runtime_shared SOVERSION)
 set(runtime libmpcrt${soversion})
+get_target_property(soversion mpc_train_shared SOVERSION)
+set(training libmpctrain${soversion})
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME mpc)
 set(CPACK_PACKAGE_VERSION ${mpc_version})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_COMPONENTS_ALL runtime development)
+set(CPACK_COMPONENTS_ALL runtime training development)
 if(MPC_BUILD_COMPILER)
   list(APPEND CPACK_COMPONENTS_ALL tools)
 endif()
@@ -42,17 +45,31 @@ evaluates models on CPUs with AVX2 and on NVIDIA GPUs, and saves checkpoints.
 .
 This package contains the shared library.")
 
+set(CPACK_DEBIAN_TRAINING_PACKAGE_NAME ${training})
+set(CPACK_DEBIAN_TRAINING_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_TRAINING_PACKAGE_SHLIBDEPS ON)
+# dpkg-shlibdeps finds libmpcrt here; no installed package has it.
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/lib)
+set(CPACK_DEBIAN_TRAINING_PACKAGE_DEPENDS "${runtime} (>= ${mpc_version})")
+set(CPACK_DEBIAN_TRAINING_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers)
+set(CPACK_COMPONENT_TRAINING_DESCRIPTION
+"library with the training loop of the compiler mpc
+libmpctrain reads data, takes batches, evaluates, and saves and resumes
+checkpoints, as the command 'mpc train' does, for programs in C and C++.
+.
+This package contains the shared library.")
+
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libmpcrt-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS
-  "${runtime} (= ${mpc_version}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+  "${runtime} (= ${mpc_version}-${CPACK_DEBIAN_PACKAGE_RELEASE}), ${training} (= ${mpc_version}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 "library that trains compiled machine-learning models (development files)
 libmpcrt loads the packages that the compiler mpc writes. It trains and
 evaluates models on CPUs with AVX2 and on NVIDIA GPUs, and saves checkpoints.
 .
-This package contains the C and C++ headers, and files for CMake and
-pkg-config.")
+This package contains the C and C++ headers of libmpcrt and libmpctrain, and
+files for CMake and pkg-config.")
 
 # Debian's package mpc is a client of a music player, with a command of this name.
 set(CPACK_DEBIAN_TOOLS_PACKAGE_NAME mpc-compiler)
