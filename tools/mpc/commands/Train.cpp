@@ -31,6 +31,7 @@ static int runTrain(TrainCommand &command) {
   std::unique_ptr<Dataset> data = openTrainingData(program, options.data);
   std::unique_ptr<Dataset> evalData =
       openEvaluationData(options, metrics.get(), evaluated, *data);
+  chooseBatchSizes(options, program, *data, evalData.get(), metrics.get());
   TrainConsole console(command.console, options, program);
   Trainer trainer(options, program, *data, evalData.get(), console,
                   metrics.get());

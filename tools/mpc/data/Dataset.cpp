@@ -168,6 +168,7 @@ void Dataset::prepareTensors() {
 void Dataset::setBatchSize(uint64_t size) {
   if (sampleArray.empty() || size == batch)
     return;
+  loader.reset(); // Its buffers have another size.
   batch = size;
   prepareTensors();
 }

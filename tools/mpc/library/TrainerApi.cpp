@@ -131,6 +131,8 @@ mpc_trainer_s::mpc_trainer_s(const mpc_program_t *program,
   } else {
     evalData = openEvaluationData(options, metrics.get(), evaluated, *data);
   }
+  chooseBatchSizes(options, this->program, *data, evalData.get(),
+                   metrics.get());
   trainer.emplace(options, this->program, *data, evalData.get(), *this,
                   metrics.get());
 }

@@ -2,6 +2,7 @@
 
 #include "tools/mpc/training/setup/TrainingData.h"
 #include "tools/mpc/data/LossFromData.h"
+#include "tools/mpc/training/Evaluate.h"
 
 using namespace mpc::tool;
 
@@ -45,4 +46,14 @@ mpc::tool::openEvaluationData(const TrainOptions &options,
   if (evalData)
     metrics->checkData(*evalData);
   return evalData;
+}
+
+void mpc::tool::chooseBatchSizes(const TrainOptions &options,
+                                 const Program &program, Dataset &data,
+                                 Dataset *evalData, MetricSet *metrics) {
+  if (options.batch)
+    data.setBatchSize(*options.batch);
+  if (evalData)
+    useBatchSize(program.batchSizeFor("evaluate", evalData->numSamples()),
+                 program, *evalData, *metrics);
 }

@@ -26,6 +26,11 @@ std::unique_ptr<Dataset> openEvaluationData(const TrainOptions &options,
                                             const MetricSet *metrics,
                                             DataOptions from, Dataset &data);
 
+/// Sets the batch sizes: of training to what the options say, and of evaluation
+/// to the best one for the data. `evalData` and `metrics` may both be null.
+void chooseBatchSizes(const TrainOptions &options, const Program &program,
+                      Dataset &data, Dataset *evalData, MetricSet *metrics);
+
 } // namespace mpc::tool
 
 #endif // MPC_TOOLS_MPC_TRAINING_SETUP_TRAININGDATA_H
