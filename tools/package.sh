@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds the Debian packages mpc-compiler, libmpcrt0, libmpctrain0 and libmpcrt-dev for the
-# release of Debian that this machine runs, or the source tarball, in build/packages/.
+# Builds the Debian packages mpc-compiler, libmpcrt0, libmpctrain0, libmpcrt-dev,
+# libmpccompiler0 and libmpccompiler-dev for the release of Debian that this machine runs,
+# or the source tarball, in build/packages/.
 #
 # usage: tools/package.sh [--test[=ROOT]]
 #        tools/package.sh --source
@@ -102,7 +103,8 @@ if [ "$action" = test ]; then
   [ -d "$system" ] || need debootstrap debootstrap
 fi
 step "Configuring" configure
-step "Building" cmake --build "$build" --target mpc mpc_runtime_shared mpc_train_shared mpc-documents
+step "Building" cmake --build "$build" --target mpc mpc_runtime_shared mpc_train_shared \
+  mpc_compiler_shared mpc-documents
 step "Writing packages" write_packages
 [ "$action" = test ] || exit 0
 [ -d "$system" ] || step "Installing Debian in $system" make_root

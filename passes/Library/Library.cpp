@@ -15,7 +15,7 @@
 
 using namespace mpc;
 
-struct mpc_compiler_options_s {
+struct mpc_compile_options_s {
   CompileOptions options;
 };
 
@@ -82,7 +82,7 @@ static std::string messageOf(const CompileResult &result) {
 }
 
 static mpc_status_t compileFile(const char *model, const char *output,
-                                const mpc_compiler_options_t *given,
+                                const mpc_compile_options_t *given,
                                 mpc_compilation_t **out) {
   CompileOptions options = given ? given->options : CompileOptions();
   if (std::string fault = checkGiven(options); !fault.empty())
@@ -99,27 +99,28 @@ static mpc_status_t compileFile(const char *model, const char *output,
   return nullptr;
 }
 
-mpc_compiler_options_t *mpc_compiler_options_create(void) {
-  try {
-    return new mpc_compiler_options_s();
-  } catch (const std::bad_alloc &) {
+mpc_status_t mpc_compile_options_create(mpc_compile_options_t **out_options) {
+  if (!out_options)
+    return fail(MPC_INVALID_ARGUMENT, "the result is NULL");
+  return guarded([&]() -> mpc_status_t {
+    *out_options = new mpc_compile_options_s();
     return nullptr;
-  }
+  });
 }
 
-void mpc_compiler_options_destroy(mpc_compiler_options_t *options) {
+void mpc_compile_options_destroy(mpc_compile_options_t *options) {
   delete options;
 }
 
-mpc_status_t mpc_compiler_options_set(mpc_compiler_options_t *options,
-                                      const char *name, const char *value) {
+mpc_status_t mpc_compile_options_set(mpc_compile_options_t *options,
+                                     const char *name, const char *value) {
   if (!options || !name || !value)
     return fail(MPC_INVALID_ARGUMENT, "an argument is NULL");
   return guarded([&] { return set(options->options, name, value); });
 }
 
 mpc_status_t mpc_compile(const char *model, const char *output,
-                         const mpc_compiler_options_t *options,
+                         const mpc_compile_options_t *options,
                          mpc_compilation_t **out_compilation) {
   if (!model || !out_compilation)
     return fail(MPC_INVALID_ARGUMENT, "an argument is NULL");

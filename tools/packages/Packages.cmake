@@ -1,6 +1,6 @@
 # Debian packages, which cpack writes from what the install rules install: libmpcrt0,
-# libmpctrain0 and libmpcrt-dev, and mpc-compiler if the compiler is built
-# (tools/package.sh).
+# libmpctrain0 and libmpcrt-dev, and, if the compiler is built, mpc-compiler,
+# libmpccompiler0 and libmpccompiler-dev (tools/package.sh).
 
 get_target_property(soversion mpc_runtime_shared SOVERSION)
 set(runtime libmpcrt${soversion})
@@ -13,7 +13,9 @@ set(CPACK_PACKAGE_VERSION ${mpc_version})
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_COMPONENTS_ALL runtime training development)
 if(MPC_BUILD_COMPILER)
-  list(APPEND CPACK_COMPONENTS_ALL tools)
+  get_target_property(soversion mpc_compiler_shared SOVERSION)
+  set(compiler libmpccompiler${soversion})
+  list(APPEND CPACK_COMPONENTS_ALL tools compiler compiler_development)
 endif()
 set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_STRIP_FILES ON)
@@ -84,5 +86,28 @@ pass, backward pass, loss and optimizer. It trains, evaluates and exports
 models on CPUs with AVX2 and on NVIDIA GPUs, without Python or a framework.
 .
 This package contains the command mpc, its manual pages and completions.")
+
+set(CPACK_DEBIAN_COMPILER_PACKAGE_NAME ${compiler})
+set(CPACK_DEBIAN_COMPILER_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_COMPILER_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_COMPILER_PACKAGE_DEPENDS "${runtime} (>= ${mpc_version})")
+set(CPACK_DEBIAN_COMPILER_PACKAGE_CONTROL_EXTRA ${CMAKE_CURRENT_LIST_DIR}/triggers)
+set(CPACK_COMPONENT_COMPILER_DESCRIPTION
+"library that compiles machine-learning models in ONNX format for training
+libmpccompiler does what the command 'mpc compile' does, for programs in C and
+C++. The library libmpcrt trains the compiled models.
+.
+This package contains the shared library.")
+
+set(CPACK_DEBIAN_COMPILER_DEVELOPMENT_PACKAGE_NAME libmpccompiler-dev)
+set(CPACK_DEBIAN_COMPILER_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_COMPILER_DEVELOPMENT_PACKAGE_DEPENDS
+  "${compiler} (= ${mpc_version}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libmpcrt-dev (= ${mpc_version}-${CPACK_DEBIAN_PACKAGE_RELEASE})")
+set(CPACK_COMPONENT_COMPILER_DEVELOPMENT_DESCRIPTION
+"library that compiles machine-learning models (development files)
+libmpccompiler does what the command 'mpc compile' does, for programs in C and
+C++. The library libmpcrt trains the compiled models.
+.
+This package contains the C header, and files for CMake and pkg-config.")
 
 include(CPack)

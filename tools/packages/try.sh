@@ -36,10 +36,14 @@ cc -std=c11 digits/train.c $(pkg-config --cflags --libs mpcrt) -o by-pkg-config
 ./by-pkg-config mlp.mpc images.npy labels.npy | tail -n 1
 cc -std=c99 digits/trainer.c $(pkg-config --cflags --libs mpctrain) -o trainer
 ./trainer mlp.mpc digits/digits-train.npz digits/digits-test.npz | tail -n 1
+cc -std=c99 digits/compile.c $(pkg-config --cflags --libs mpccompiler) -o compile
+./compile digits/mlp.onnx | tail -n 1
 cmake -S consumer -B by-cmake -DDIGITS_TRAIN=/tmp/mpc/digits/train.c \
-  -DDIGITS_TRAINER=/tmp/mpc/digits/trainer.c > /dev/null
+  -DDIGITS_TRAINER=/tmp/mpc/digits/trainer.c -DDIGITS_COMPILE=/tmp/mpc/digits/compile.c \
+  > /dev/null
 cmake --build by-cmake > /dev/null
 by-cmake/digits mlp.mpc images.npy labels.npy | tail -n 1
+by-cmake/compile digits/mlp.onnx | tail -n 1
 
 "${apt[@]}" purge $names > /dev/null
 "${apt[@]}" autoremove --purge > /dev/null

@@ -20,14 +20,14 @@ namespace {
 const std::string kModel = MPC_DIGITS "/mlp.onnx";
 
 struct Destroy {
-  void operator()(mpc_compiler_options_t *options) const {
-    mpc_compiler_options_destroy(options);
+  void operator()(mpc_compile_options_t *options) const {
+    mpc_compile_options_destroy(options);
   }
   void operator()(mpc_compilation_t *compilation) const {
     mpc_compilation_destroy(compilation);
   }
 };
-using Options = std::unique_ptr<mpc_compiler_options_t, Destroy>;
+using Options = std::unique_ptr<mpc_compile_options_t, Destroy>;
 using Compilation = std::unique_ptr<mpc_compilation_t, Destroy>;
 
 struct Outcome {
@@ -41,12 +41,18 @@ Outcome take(mpc_status_t status) {
 }
 
 Outcome set(const Options &options, const char *name, const char *value) {
-  return take(mpc_compiler_options_set(options.get(), name, value));
+  return take(mpc_compile_options_set(options.get(), name, value));
+}
+
+Options no_options() {
+  mpc_compile_options_t *made = nullptr;
+  EXPECT_EQ(take(mpc_compile_options_create(&made)).code, MPC_OK);
+  return Options(made);
 }
 
 Options
 make_options(const std::vector<std::pair<const char *, const char *>> &values) {
-  Options options(mpc_compiler_options_create());
+  Options options = no_options();
   for (auto [name, value] : values) {
     Outcome outcome = set(options, name, value);
     EXPECT_EQ(outcome.code, MPC_OK) << outcome.message;
@@ -141,7 +147,7 @@ TEST_F(CompilerLibrary, WritesFiles) {
 }
 
 TEST_F(CompilerLibrary, RefusesWrongOptions) {
-  Options options(mpc_compiler_options_create());
+  Options options = no_options();
   EXPECT_EQ(set(options, "precison", "fp32").message,
             "unknown option 'precison'; did you mean 'precision'?");
   Outcome outcome = set(options, "ema", "2");
@@ -185,12 +191,14 @@ TEST_F(CompilerLibrary, RefusesNull) {
             MPC_INVALID_ARGUMENT);
   EXPECT_EQ(take(mpc_compile(kModel.c_str(), nullptr, nullptr, nullptr)).code,
             MPC_INVALID_ARGUMENT);
-  EXPECT_EQ(take(mpc_compiler_options_set(nullptr, "lr", "1")).code,
+  EXPECT_EQ(take(mpc_compile_options_set(nullptr, "lr", "1")).code,
             MPC_INVALID_ARGUMENT);
-  Options options(mpc_compiler_options_create());
+  Options options = no_options();
   EXPECT_EQ(set(options, nullptr, "1").code, MPC_INVALID_ARGUMENT);
+  EXPECT_EQ(take(mpc_compile_options_create(nullptr)).code,
+            MPC_INVALID_ARGUMENT);
   mpc_compilation_destroy(nullptr);
-  mpc_compiler_options_destroy(nullptr);
+  mpc_compile_options_destroy(nullptr);
   EXPECT_EQ(mpc_compilation_note(nullptr, 0), nullptr);
   EXPECT_STREQ(mpc_compilation_report(nullptr), "");
   EXPECT_EQ(mpc_compilation_package(nullptr, nullptr), nullptr);

@@ -14,14 +14,15 @@ extern "C" {
 
 // The options of compilations; any number of compilations can read them at the
 // same time.
-typedef struct mpc_compiler_options_s mpc_compiler_options_t;
+typedef struct mpc_compile_options_s mpc_compile_options_t;
 
-// Creates options with the defaults of `mpc compile`; NULL if there is no
-// memory. The caller must destroy them.
-MPC_API mpc_compiler_options_t *mpc_compiler_options_create(void);
+// Creates options with the defaults of `mpc compile`. The caller must destroy
+// them. Returns MPC_OUT_OF_MEMORY.
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_compile_options_create(mpc_compile_options_t **out_options);
 
 // Destroys `options`; NULL is allowed.
-MPC_API void mpc_compiler_options_destroy(mpc_compiler_options_t *options);
+MPC_API void mpc_compile_options_destroy(mpc_compile_options_t *options);
 
 // Sets an option by its name on the command line, without the dashes:
 // ("precision", "fp32"), ("batch", "64,256"). An option that the command line
@@ -31,8 +32,8 @@ MPC_API void mpc_compiler_options_destroy(mpc_compiler_options_t *options);
 //
 // Returns MPC_INVALID_ARGUMENT, with the reason, if there is no such option or
 // the value is not allowed.
-MPC_API MPC_MUST_USE mpc_status_t mpc_compiler_options_set(
-    mpc_compiler_options_t *options, const char *name, const char *value);
+MPC_API MPC_MUST_USE mpc_status_t mpc_compile_options_set(
+    mpc_compile_options_t *options, const char *name, const char *value);
 
 // A model that has been compiled.
 typedef struct mpc_compilation_s mpc_compilation_t;
@@ -50,8 +51,8 @@ typedef struct mpc_compilation_s mpc_compilation_t;
 // MPC_OUT_OF_MEMORY if the model is too large, or MPC_INTERNAL. The message has
 // a line for each fault, which names the ONNX node.
 MPC_API MPC_MUST_USE mpc_status_t mpc_compile(
-    const char *model, const char *output,
-    const mpc_compiler_options_t *options, mpc_compilation_t **out_compilation);
+    const char *model, const char *output, const mpc_compile_options_t *options,
+    mpc_compilation_t **out_compilation);
 
 // Destroys `compilation`; NULL is allowed.
 MPC_API void mpc_compilation_destroy(mpc_compilation_t *compilation);

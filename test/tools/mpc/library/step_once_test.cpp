@@ -59,8 +59,9 @@ protected:
     tool::Dataset data(options.data, program.inputs(program.stepEntry()));
     Losses losses;
     tool::Trainer trainer(options, program, data, nullptr, losses);
-    if (!byStep)
+    if (!byStep) {
       EXPECT_TRUE(trainer.run());
+    }
     while (!trainer.hasEnded()) {
       trainer.stepOnce();
       EXPECT_EQ(losses.all.size(), trainer.stepsDone());
