@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Fails if libmpcrt.so or libmpctrain.so is too large, has dependencies that it should not
-have, or exports other symbols than the functions that its headers declare, each with a
-version (MPC_0.1).
+"""Fails if libmpcrt.so, libmpctrain.so or libmpccompiler.so is too large, has dependencies
+that it should not have, or exports other symbols than the functions that its headers
+declare, each with a version (MPC_0.1). The symbols of libmpccompiler have no version, and
+the identities of MLIR's types are among them (passes/Library/mpccompiler.map).
 
 Usage: check_library.py LIBRARY.SO HEADERS, a folder. Prints one line per fault.
 """
@@ -17,10 +18,15 @@ BASE = r"stdc\+\+|gcc_s|m|c|dl"
 NEEDED = {
     "libmpcrt": re.compile(rf"lib(dnnl|gomp|{BASE})\.so|ld-linux"),
     "libmpctrain": re.compile(rf"lib(mpcrt|jpeg|png16|zip|z|{BASE})\.so|ld-linux"),
+    "libmpccompiler": re.compile(
+        rf"lib(mpcrt|MLIR|LLVM|onnx|onnx_proto|protobuf|z|zstd|{BASE})\.so|ld-linux"),
 }
-EXPORTED = re.compile(r"(mpc_\w+)@@MPC_\d+\.\d+")
+VERSIONED = re.compile(r"(mpc_\w+)@@MPC_\d+\.\d+")
+PLAIN = re.compile(r"(mpc_\w+)")
+TYPE_ID = re.compile(r"_Z(GVZ|Z)?N4mlir6detail14TypeIDResolver\w+")
 DECLARED = re.compile(r"\bMPC_API\b[^;{]*?\b(mpc_\w+)\(")
-MOST_BYTES = {"libmpcrt": 2_000_000, "libmpctrain": 2_000_000}  # Stripped.
+# Stripped.
+MOST_BYTES = {"libmpcrt": 2_000_000, "libmpctrain": 2_000_000, "libmpccompiler": 20_000_000}
 
 
 def output(*command):
@@ -32,12 +38,16 @@ def symbol_faults(library, name, headers):
                 if (path.name == "train.h") == (name == "libmpctrain")
                 for function in DECLARED.findall(path.read_text())}
     exported = set()
+    is_compiler = name == "libmpccompiler"
+    pattern = PLAIN if is_compiler else VERSIONED
     for line in output("nm", "-D", "--defined-only", library).splitlines():
         kind, symbol = line.split()[-2:]
         if kind == "A" and re.fullmatch(r"MPC_\d+\.\d+", symbol):
             continue  # A version itself.
-        if match := EXPORTED.fullmatch(symbol):
+        if match := pattern.fullmatch(symbol):
             exported.add(match[1])
+        elif is_compiler and TYPE_ID.fullmatch(symbol):
+            continue
         else:
             yield f"exports {symbol}"
     for function in sorted(declared ^ exported):
