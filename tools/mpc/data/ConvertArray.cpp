@@ -1,6 +1,7 @@
 //===- ConvertArray.cpp - Convert arrays to another type ------------------===//
 
 #include "tools/mpc/data/ConvertArray.h"
+#include "tools/mpc/Command.h"
 #include "tools/mpc/base/Text.h"
 
 #include <algorithm>
@@ -209,6 +210,22 @@ Convert mpc::tool::findConversion(const std::string &from, mpc_dtype_t to) {
     });
   });
   return convert;
+}
+
+Convert mpc::tool::requireConversion(const StoredArray &array, mpc_dtype_t to) {
+  Conversion conversion = checkConversion(array, to);
+  if (!conversion.fault.empty())
+    throw Failure(Usage,
+                  array.path + ": '" + array.name + "' " + conversion.fault);
+  return findConversion(array.dtype, to);
+}
+
+std::vector<char> mpc::tool::convertAll(const StoredArray &array,
+                                        mpc_dtype_t to) {
+  const uint64_t count = array.elements.size() / array.elementSize();
+  std::vector<char> converted(count * mpc_dtype_size(to));
+  requireConversion(array, to)(array.data(), count, converted.data());
+  return converted;
 }
 
 bool mpc::tool::isZeroOrOne(const StoredArray &array) {

@@ -7,6 +7,7 @@
 #include "mpc/dtype.h"
 
 #include <string>
+#include <vector>
 
 namespace mpc::tool {
 
@@ -43,6 +44,13 @@ using Convert = void (*)(const char *from, uint64_t count, char *to);
 
 /// The function for two types; null if there is none.
 Convert findConversion(const std::string &from, mpc_dtype_t to);
+
+/// The function that converts the elements of an array. Throws a Failure if one
+/// does not keep its value (checkConversion).
+Convert requireConversion(const StoredArray &array, mpc_dtype_t to);
+
+/// The converted elements of an array; throws like requireConversion().
+std::vector<char> convertAll(const StoredArray &array, mpc_dtype_t to);
 
 } // namespace mpc::tool
 

@@ -19,7 +19,13 @@ StoredArray mpc::tool::readWhole(const DataSource &source,
   StoredArray whole(source.path, source.header(name), {});
   ElementsBuilder bytes("array '" + name + "' of " + source.path);
   for (const StoredArray &part : parts)
-    bytes.append(part.data(), part.elements.size());
+    if (part.dtype == whole.dtype) {
+      bytes.append(part.data(), part.elements.size());
+    } else {
+      std::vector<char> converted = convertAll(
+          part, whole.dtype == "int64" ? MPC_DTYPE_I64 : MPC_DTYPE_F64);
+      bytes.append(converted.data(), converted.size());
+    }
   whole.elements = bytes.take();
   return whole;
 }

@@ -50,7 +50,8 @@ public:
   }
 };
 
-/// The array as a whole; concatenates its parts in memory.
+/// The array as a whole; concatenates its parts. Those of a table may have
+/// other types than the whole, which is int64 or float64 then.
 StoredArray readWhole(const DataSource &source, const std::string &name);
 
 } // namespace mpc::tool

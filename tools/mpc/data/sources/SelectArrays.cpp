@@ -199,7 +199,7 @@ private:
     std::vector<Convert> converts;
     for (const std::string &array : selection.arrays) {
       columns.push_back(readWhole(*source, array));
-      converts.push_back(findConversion(columns.back().dtype, to));
+      converts.push_back(requireConversion(columns.back(), to));
     }
     ElementsBuilder elements("'" + name + "' of " + path);
     const uint64_t rows = type.shape[0];

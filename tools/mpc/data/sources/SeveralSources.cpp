@@ -81,7 +81,8 @@ public:
       mpc::npz::ArrayType same = next;
       // A column is of whole numbers in one file, and not in another.
       if (isTable() && next.dtype != whole.dtype)
-        whole.dtype = next.dtype = "float64";
+        whole.dtype = next.dtype =
+            isFloat(whole) || isFloat(next) ? "float64" : "int64";
       if (whole.shape.empty() || next.shape.size() != whole.shape.size() ||
           (same.shape[0] = whole.shape[0], same.shape != whole.shape) ||
           next.dtype != whole.dtype ||
