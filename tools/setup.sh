@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs missing packages that are needed to build and test mpc.
+# Installs missing packages that are needed to build and test mpc: those of Debian,
+# and Apache Arrow, which Debian lacks, as the Python package pyarrow in build/arrow.
 #
 # usage: tools/setup.sh [--python]
 #   --python   also create a virtual environment in build/venv, needed only to
@@ -47,17 +48,37 @@ install_packages() {
   as_root "${apt[@]}" install -y --no-install-recommends "${missing[@]}"
 }
 
+# make_venv FOLDER: a new virtual environment.
+make_venv() {
+  if ! python3 -c 'import ensurepip' 2> /dev/null; then
+    packages=(python3-venv)
+    install_packages
+  fi
+  python3 -m venv "$1"
+}
+
+# mpc reads no Parquet and Arrow files without it, but has everything else.
+install_arrow() {
+  local venv=$build/arrow requirements=$root/tools/arrow/requirements.txt
+  if pkg-config --exists arrow parquet 2> /dev/null; then
+    echo "    the system has it"
+  elif cmp -s "$requirements" "$venv/requirements.txt"; then
+    echo "    $venv is there"
+  elif make_venv "$venv" \
+    && "$venv/bin/pip" install -q --only-binary=:all: --require-hashes -r "$requirements"; then
+    cp "$requirements" "$venv/requirements.txt"
+  else
+    echo "    cannot install pyarrow: mpc will not read Parquet and Arrow files"
+  fi
+}
+
 make_python_environment() {
   local venv=$build/venv tools=$root/tools
   if cat "$tools"/requirements*.txt | cmp -s - "$venv/requirements.txt"; then
     echo "    $venv is there"
     return
   fi
-  if ! python3 -c 'import ensurepip' 2> /dev/null; then
-    packages=(python3-venv)
-    install_packages
-  fi
-  python3 -m venv "$venv"
+  make_venv "$venv"
   "$venv/bin/pip" install -q --require-hashes -r "$tools/requirements.txt"
   "$venv/bin/pip" install -q -r "$tools/requirements-torch.txt"
   cat "$tools"/requirements*.txt > "$venv/requirements.txt"
@@ -68,13 +89,17 @@ if ! command -v apt-get > /dev/null; then
   exit 1
 fi
 case "${1:-}" in
-  "") step "Looking for packages" install_packages ;;
+  "")
+    step "Looking for packages" install_packages
+    step "Looking for Apache Arrow" install_arrow
+    ;;
   --python)
     step "Looking for packages" install_packages
+    step "Looking for Apache Arrow" install_arrow
     step "Making a Python environment" make_python_environment
     ;;
   *)
-    sed -n '2,8s/^# \{0,1\}//p' "$0"
+    sed -n '2,9s/^# \{0,1\}//p' "$0"
     [ "$1" = --help ] || exit 2
     ;;
 esac

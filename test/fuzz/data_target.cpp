@@ -22,6 +22,8 @@ static std::unique_ptr<DataSource> open(char letter, const std::string &path) {
     return openSafetensors(path);
   case 'j':
     return openJsonLines(path, {});
+  case 'a':
+    return openArrowFile(path, {});
   case 'i':
     return nullptr;
   default:

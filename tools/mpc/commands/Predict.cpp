@@ -188,8 +188,8 @@ Action mpc::tool::addPredict(CLI::App &app) {
       ->required();
   predict
       ->add_option("--output,-o", options->output,
-                   "File to write: .npz, .npy, .csv or .jsonl; its arrays or "
-                   "columns are named like the outputs")
+                   "File to write: .npz, .npy, .csv, .jsonl or .parquet; its "
+                   "arrays or columns are named like the outputs")
       ->option_text("OUT.npz")
       ->required();
   predict

@@ -3,6 +3,8 @@
 #include "tools/mpc/predictions/PredictionFile.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/Output.h"
+#include "tools/mpc/data/arrow/ArrowStream.h"
+#include "tools/mpc/predictions/ParquetFile.h"
 #include "tools/npz/Npy.h"
 
 #include <nlohmann/json.hpp>
@@ -176,6 +178,23 @@ static void writeJsonLines(const std::string &place,
   writeFile(place, text);
 }
 
+static void writeParquet(const std::string &place,
+                         const mpc::npz::Arrays &arrays,
+                         const ClassesOfArrays &classes) {
+  (void)samplesOf(arrays); // Throws if there are no rows.
+  std::map<std::string, std::vector<std::string>> texts;
+  for (const mpc::npz::Array &array : arrays) {
+    if (!classes.count(array.name) || array.dtype != "int64")
+      continue;
+    std::vector<std::string> &names = texts[array.name];
+    for (uint64_t i = 0; i < array.count(); ++i) {
+      const std::string *name = className(array, i, classes);
+      names.push_back(name ? *name : elementText(array, i));
+    }
+  }
+  writeFile(place, formatParquet(place, arrays, texts));
+}
+
 namespace {
 struct PredictionFormat {
   const char *extension;
@@ -188,7 +207,8 @@ static const PredictionFormat kPredictionFormats[] = {
     {".npz", writeNpz},
     {".npy", writeNpy},
     {".csv", writeCsv},
-    {".jsonl", writeJsonLines}};
+    {".jsonl", writeJsonLines},
+    {".parquet", writeParquet}};
 
 static const PredictionFormat *findFormatOf(const std::string &output) {
   std::string extension = std::filesystem::path(output).extension().string();
@@ -201,11 +221,14 @@ static const PredictionFormat *findFormatOf(const std::string &output) {
 }
 
 void mpc::tool::checkPredictionFile(const std::string &output) {
-  if (!findFormatOf(output))
+  const PredictionFormat *format = findFormatOf(output);
+  if (!format)
     throw Failure(Usage, "--output='" + output +
-                             "': predictions are written as .npz, .npy, .csv "
-                             "or .jsonl; choose a name that ends in one of "
-                             "these");
+                             "': predictions are written as .npz, .npy, .csv, "
+                             ".jsonl or .parquet; choose a name that ends in "
+                             "one of these");
+  if (format->write == writeParquet)
+    requireArrow("writing '" + output + "'");
 }
 
 void mpc::tool::writePredictions(const std::string &output,

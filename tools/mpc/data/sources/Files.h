@@ -33,6 +33,12 @@ std::unique_ptr<DataSource> openTable(const std::string &path,
 std::unique_ptr<DataSource> openJsonLines(const std::string &path,
                                           const ClassNames &classes);
 
+/// A Parquet file or an Arrow IPC file or stream, also called Feather: columns
+/// of numbers, bools, texts (classes), and lists of equal lengths. Throws a
+/// Failure if this mpc was installed without Apache Arrow.
+std::unique_ptr<DataSource> openArrowFile(const std::string &path,
+                                          const ClassNames &classes);
+
 /// The arrays of several sources together. Throws a Failure if two of them have
 /// an array of the same name.
 std::unique_ptr<DataSource>

@@ -35,6 +35,9 @@ static const Format kFormats[] = {
     {".csv", openTable},
     {".tsv", openTable},
     {".jsonl", openJsonLines},
+    {".parquet", openArrowFile},
+    {".arrow", openArrowFile},
+    {".feather", openArrowFile},
     {".txt", [](const std::string &path,
                 const ClassNames &) { return openText(path); }},
 };

@@ -9,9 +9,9 @@ namespace mpc::tool {
 
 /// What --data accepts, for help texts.
 inline constexpr char kDataFormats[] =
-    ".npz, .npy, .safetensors, .csv, .tsv, .jsonl or .txt file, files "
-    "separated by "
-    "commas, a folder of them, or a pattern ('part-*.npz')";
+    ".npz, .npy, .safetensors, .csv, .tsv, .jsonl, .parquet, .arrow or .txt "
+    "file, files separated by commas, a folder of them, or a pattern "
+    "('part-*.npz')";
 
 /// Opens what `options.open` returns, if it is set; a file; several files with
 /// different arrays, separated by commas; a folder of .npy files; or a folder

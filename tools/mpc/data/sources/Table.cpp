@@ -66,7 +66,8 @@ private:
   }
 
   size_t indexOf(const std::string &name) const {
-    return std::find(columnNames.begin(), columnNames.end(), name) - columnNames.begin();
+    return std::find(columnNames.begin(), columnNames.end(), name) -
+           columnNames.begin();
   }
 
   /// Reads the file once, to find the columns and their types.
