@@ -3,6 +3,7 @@
 #include "tools/mpc/metrics/MetricSet.h"
 #include "tools/mpc/base/Memory.h"
 #include "tools/mpc/base/Print.h"
+#include "tools/mpc/metrics/ConfusionTable.h"
 #include "tools/mpc/options/Checks.h"
 
 #include <algorithm>
@@ -202,11 +203,16 @@ void MetricSet::add(Session &session, const std::vector<mpc_tensor_t> &tensors,
   }
 }
 
-std::vector<MetricResult> MetricSet::results() const {
+std::vector<MetricResult> MetricSet::results(const ClassNames &names) const {
   std::vector<MetricResult> results;
   for (const Entry &entry : entries) {
-    results.push_back({entry.spec.key(), entry.spec.metric.row->isMax,
-                       entry.metric->value()});
+    results.push_back({entry.spec.key(),
+                       entry.spec.metric.row->isMax,
+                       entry.metric->value(),
+                       {}});
+    auto classes = names.find(allInputs[groups[entry.group].truth].name);
+    if (classes != names.end() && entry.shape.task == Task::Classes)
+      results.back().classes = classes->second;
     if (const std::string &why = results.back().value.undefined; !why.empty())
       noteOnce(entry.spec.key() + " is undefined: " + why);
   }
@@ -243,28 +249,11 @@ std::string mpc::tool::formatMetrics(const std::vector<MetricResult> &results,
 std::string
 mpc::tool::formatMatrices(const std::vector<MetricResult> &results) {
   std::string text;
-  for (const MetricResult &result : results) {
-    const auto &matrix = result.value.matrix;
-    if (matrix.empty())
-      continue;
-    size_t width = std::to_string(matrix.size() - 1).size();
-    for (const auto &row : matrix)
-      for (uint64_t count : row)
-        width = std::max(width, std::to_string(count).size());
-    int columns = int(width);
-    text += "\n" + result.key +
-            " (a row for each label, a column for each "
-            "prediction):\n" +
-            std::string(width, ' ') + " |";
-    for (size_t i = 0; i < matrix.size(); ++i)
-      text += format(" %*zu", columns, i);
-    for (size_t label = 0; label < matrix.size(); ++label) {
-      text += format("\n%*zu |", columns, label);
-      for (uint64_t count : matrix[label])
-        text +=
-            format(" %*llu", columns, static_cast<unsigned long long>(count));
-    }
-  }
+  for (const MetricResult &result : results)
+    if (!result.value.matrix.empty())
+      text += "\n" + result.key +
+              " (a row for each label, a column for each prediction):" +
+              formatConfusion(result.value.matrix, result.classes);
   return text;
 }
 

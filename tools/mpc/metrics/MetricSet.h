@@ -16,6 +16,7 @@ struct MetricResult {
   std::string key; ///< "f1", "f1:logits".
   bool isMax;
   MetricValue value;
+  std::vector<std::string> classes; ///< Their names, if the data has names.
 };
 
 /// The metrics that the user asks for. Runs `predict` on the batches of an
@@ -53,8 +54,9 @@ public:
            uint64_t samples, uint64_t first);
 
   /// The results, in the order of the list. An accuracy or a perplexity that
-  /// `evaluate` computes itself is not among them.
-  std::vector<MetricResult> results() const;
+  /// `evaluate` computes itself is not among them. `names` are those of the
+  /// data.
+  std::vector<MetricResult> results(const ClassNames &names) const;
 
 private:
   struct Entry {

@@ -70,8 +70,9 @@ static void requireFinite(double lossSum, const Program &program,
 
 /// Adds the results of metrics. An accuracy and a perplexity that `evaluate`
 /// does not compute become those of the evaluation.
-static void addMetrics(const MetricSet &metrics, Evaluation &result) {
-  for (MetricResult &metric : metrics.results()) {
+static void addMetrics(const MetricSet &metrics, const Dataset &data,
+                       Evaluation &result) {
+  for (MetricResult &metric : metrics.results(data.classes())) {
     const MetricValue &value = metric.value;
     if (metric.key == "accuracy" && value.share) {
       result.accuracy = value.value;
@@ -138,7 +139,7 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
     result.metrics.push_back(std::move(part));
   }
   if (metrics)
-    addMetrics(*metrics, result);
+    addMetrics(*metrics, data, result);
   return result;
 }
 
@@ -183,9 +184,11 @@ nlohmann::ordered_json mpc::tool::toJson(const Evaluation &evaluation) {
     json["accuracy"] = *evaluation.accuracy;
   for (const MetricResult &metric : evaluation.metrics) {
     const MetricValue &value = metric.value;
-    if (!value.matrix.empty())
+    if (!value.matrix.empty()) {
       json[metric.key] = value.matrix;
-    else if (value.undefined.empty())
+      for (const std::string &name : metric.classes)
+        json[metric.key + "_classes"].push_back(printable(name));
+    } else if (value.undefined.empty())
       json[metric.key] = value.value;
     else
       json[metric.key] = nullptr;
