@@ -19,7 +19,7 @@ NEEDED = {
     "libmpcrt": re.compile(rf"lib(dnnl|gomp|{BASE})\.so|ld-linux"),
     "libmpctrain": re.compile(rf"lib(mpcrt|jpeg|png16|zip|z|{BASE})\.so|ld-linux"),
     "libmpccompiler": re.compile(
-        rf"lib(mpcrt|MLIR|LLVM|onnx|onnx_proto|protobuf|z|zstd|{BASE})\.so|ld-linux"),
+        rf"lib(mpcrt|MLIR|LLVM|onnx|onnx_proto|protobuf|absl_\w+|z|zstd|{BASE})\.so|ld-linux"),
 }
 VERSIONED = re.compile(r"(mpc_\w+)@@MPC_\d+\.\d+")
 PLAIN = re.compile(r"(mpc_\w+)")

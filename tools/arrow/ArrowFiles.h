@@ -14,7 +14,8 @@
 
 namespace mpc::arrow {
 
-/// The file name of the library, in the folder ../lib/mpc of that of mpc.
+/// The file name of the library, which is in mpc/ next to libmpctrain, and in
+/// ../lib/mpc from the folder of mpc.
 inline constexpr char kLibrary[] = "libmpcarrow.so";
 
 /// The column to open for the types of all columns without any values.

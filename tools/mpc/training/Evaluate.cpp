@@ -134,7 +134,7 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
   if (hasPerplexity(program))
     result.perplexity = std::exp(result.loss);
   for (size_t i = 0; i < lossKeys.size(); ++i) {
-    MetricResult part = {lossKeys[i], /*isMax=*/false, {}};
+    MetricResult part = {lossKeys[i], /*isMax=*/false, {}, {}};
     part.value.value = lossSums[i] / sums.weight_sum;
     result.metrics.push_back(std::move(part));
   }

@@ -22,21 +22,39 @@ struct ArrowLibrary {
 };
 } // namespace
 
-/// Loads the library; `what` says for what it is needed: "reading 'x.parquet'".
-static const ArrowLibrary &loadArrow(const std::string &what) {
-  static ArrowLibrary library;
-  if (library.openFile)
-    return library;
+/// The folder of the program or library that contains this function.
+static fs::path ownFolder() {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const std::string file = (program.parent_path().parent_path() / "lib" /
-                            "mpc" / mpc::arrow::kLibrary)
-                               .string();
+  Dl_info info;
+  if (dladdr(reinterpret_cast<void *>(&ownFolder), &info) && info.dli_fname) {
+    // A library: the name of a program is what its caller called it.
+    const fs::path file = info.dli_fname;
+    if (file.is_absolute() && file.filename().string().rfind("lib", 0) == 0)
+      return fs::canonical(file, error).parent_path();
+  }
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
+/// Where the library is: in mpc/ next to libmpctrain, or in ../lib/mpc/ from
+/// the folder of mpc.
+static std::string findLibrary() {
+  const fs::path folder = ownFolder();
+  std::error_code error;
+  const fs::path near = folder / "mpc" / mpc::arrow::kLibrary;
+  return fs::exists(near, error)
+             ? near.string()
+             : (folder.parent_path() / "lib" / "mpc" / mpc::arrow::kLibrary)
+                   .string();
+}
+
+static ArrowLibrary openLibrary(const std::string &what) {
+  const std::string file = findLibrary();
   auto refuse = [&](const std::string &why) {
     throw Failure(Usage, what + " needs Apache Arrow, but " + why +
                              "; build mpc where Arrow or the Python package "
                              "pyarrow is installed, or use .npz or .csv files");
   };
+  std::error_code error;
   if (!fs::exists(file, error))
     refuse("this mpc was installed without it: there is no " + file);
   void *handle = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
@@ -51,7 +69,13 @@ static const ArrowLibrary &loadArrow(const std::string &what) {
   ArrowLibrary found;
   find(mpc::arrow::kOpenFile, found.openFile);
   find(mpc::arrow::kFormatParquet, found.formatParquet);
-  return library = found;
+  return found;
+}
+
+/// Loads the library; `what` says for what it is needed: "reading 'x.parquet'".
+static const ArrowLibrary &loadArrow(const std::string &what) {
+  static const ArrowLibrary library = openLibrary(what);
+  return library;
 }
 
 void mpc::tool::requireArrow(const std::string &what) { (void)loadArrow(what); }
