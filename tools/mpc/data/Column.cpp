@@ -183,7 +183,7 @@ uint64_t StoredColumn::shiftOf(const SampleBatch &batch, size_t index) const {
   return draws.below(shiftLimit);
 }
 
-void StoredColumn::gather(const SampleBatch &rows, char *batch) const {
+void StoredColumn::gatherUnscaled(const SampleBatch &rows, char *batch) const {
   const uint64_t rowBytes = inner * mpc_dtype_size(input.dtype);
   std::vector<char> buffer;
   char *to = batch;
@@ -198,10 +198,51 @@ void StoredColumn::gather(const SampleBatch &rows, char *batch) const {
         convert(from, inner, to);
       else
         std::memcpy(to, from, rowBytes);
-      if (scaling.isGiven())
-        scaling.apply(reinterpret_cast<float *>(to), inner);
       to += rowBytes;
     }
+}
+
+void StoredColumn::scale(char *sample) const {
+  if (scaling.isGiven())
+    scaling.apply(reinterpret_cast<float *>(sample), inner);
+}
+
+void StoredColumn::gather(const SampleBatch &rows, char *batch) const {
+  gatherUnscaled(rows, batch);
+  const uint64_t rowBytes = inner * mpc_dtype_size(input.dtype);
+  for (uint64_t i = 0; i < outer * rows.samples.size(); ++i)
+    scale(batch + i * rowBytes);
+}
+
+float StoredColumn::findWhite(const std::string &option) const {
+  bool areBytes = true;
+  for (const StoredArray &part : parts)
+    areBytes &= part.dtype == "uint8";
+  if (areBytes)
+    return 255;
+  for (const StoredArray &part : parts) {
+    if (!isFloat(part))
+      throw Failure(Usage, option +
+                               " requires images of uint8, or of floats "
+                               "in [0, 1], but array '" +
+                               input.name + "' of " + part.path + " is " +
+                               part.dtype);
+    forEachPiece<double>(
+        part, MPC_DTYPE_F64, 0, part.elements.size() / part.elementSize(),
+        [&](const std::vector<double> &values, uint64_t first) {
+          for (size_t i = 0; i < values.size(); ++i)
+            if (!(values[i] >= 0 && values[i] <= 1))
+              throw Failure(
+                  Usage,
+                  format("%s requires images of uint8, or of floats in [0, 1], "
+                         "but %s of %s is %g; use --scale or --normalize "
+                         "instead of data that has been scaled",
+                         option.c_str(), nameOfElement(part, first + i).c_str(),
+                         part.path.c_str(), unsignedNan(values[i])));
+          return true;
+        });
+  }
+  return 1;
 }
 
 void StoredColumn::prefetch(const SampleBatch &rows) const {

@@ -70,6 +70,18 @@ public:
                             bool infinite) const override;
   std::string fingerprint() const override;
 
+  /// The same as gather(), without what --scale and --normalize do.
+  void gatherUnscaled(const SampleBatch &rows, char *batch) const;
+
+  /// Does to one sample what gatherUnscaled() leaves out.
+  void scale(char *sample) const;
+
+  /// The value of a white pixel, before it is scaled: 255 if the arrays are of
+  /// uint8, and 1 if they are of floats in [0, 1]. Throws a Failure that names
+  /// an element if the arrays have another type or other values; `option` needs
+  /// to know: "--augment=color=0.4".
+  float findWhite(const std::string &option) const;
+
   /// What the conversion does to the values, for a note: "; its values, 0 to
   /// 255, are not scaled".
   const std::string &remark() const { return remarkText; }

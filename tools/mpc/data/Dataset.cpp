@@ -73,8 +73,6 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
     scalings.push_back(
         scalingOf(input, options.scales, options.normalizations));
     made.push_back(source.makeColumn(input, scalings.back(), augmentation));
-    if (&input == changed && !made.back())
-      requireArrayAugmentation(augmentation, source.path);
   }
   if (std::all_of(made.begin(), made.end(),
                   [](const auto &column) { return !column; }))

@@ -102,16 +102,6 @@ Augmentation mpc::tool::parseAugmentation(const std::string &list) {
   return result;
 }
 
-void mpc::tool::requireArrayAugmentation(const Augmentation &augmentation,
-                                         const std::string &path) {
-  if (augmentation.changesFiles())
-    throw Failure(Usage, std::string("--augment=") +
-                             (augmentation.crop ? "crop" : "color") +
-                             " requires a folder of PNG and JPEG files, but "
-                             "the images of " +
-                             path + " are in an array");
-}
-
 /// Whether another input has a value for each pixel, such as a mask.
 static bool isPixelwise(const Binding &input, const ImageLayout &layout) {
   for (size_t i = 0; i + 1 < input.shape.size(); ++i)

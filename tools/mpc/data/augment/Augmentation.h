@@ -20,14 +20,10 @@ struct Augmentation {
   uint64_t pad = 0, cutout = 0; ///< In pixels.
   bool shift = false;           ///< Moves the windows of a text.
 
-  /// Whether pixels are changed where the input has them, whatever they are
-  /// from.
-  bool changesPixels() const {
-    return flip || flipRows || rotate > 0 || pad > 0 || cutout > 0;
+  bool changesImages() const {
+    return flip || flipRows || crop || color > 0 || rotate > 0 || pad > 0 ||
+           cutout > 0;
   }
-  /// Whether decoded images are changed before they become an input.
-  bool changesFiles() const { return crop || color > 0; }
-  bool changesImages() const { return changesPixels() || changesFiles(); }
 
   /// In the syntax of the option, with all values; "" if nothing is changed.
   std::string describe() const;
@@ -35,11 +31,6 @@ struct Augmentation {
 
 /// Parses "flip,crop=0.5,...". Throws a Failure that names the wrong part.
 Augmentation parseAugmentation(const std::string &list);
-
-/// Throws a Failure if the augmentation changes decoded images: the images of
-/// the data are in arrays.
-void requireArrayAugmentation(const Augmentation &augmentation,
-                              const std::string &path);
 
 /// The image input that an augmentation changes. Throws a Failure if there is
 /// none, or several, or another input has a value for each pixel.

@@ -9,12 +9,14 @@
 
 namespace mpc::tool {
 
-/// Pixels of 8 bits per channel: rows from top to bottom, of pixels from left
-/// to right, of channels.
-struct Image {
+/// Pixels: rows from top to bottom, of pixels from left to right, of channels.
+template <typename Value> struct ImageOf {
   uint64_t width = 0, height = 0, channels = 0;
-  std::vector<uint8_t> pixels;
+  std::vector<Value> pixels;
 };
+
+/// An image with 8 bits per channel.
+using Image = ImageOf<uint8_t>;
 
 /// Whether the name is that of a PNG or JPEG file.
 bool isImageFile(const std::string &path);

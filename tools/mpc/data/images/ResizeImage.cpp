@@ -55,8 +55,10 @@ static std::vector<Taps> tapsOf(uint64_t size, double begin, double length,
   return all;
 }
 
-std::vector<float> mpc::tool::resize(const Image &image, const Region &region,
-                                     uint64_t width, uint64_t height) {
+template <typename Value>
+std::vector<float> mpc::tool::resize(const ImageOf<Value> &image,
+                                     const Region &region, uint64_t width,
+                                     uint64_t height) {
   const uint64_t channels = image.channels;
   const std::vector<Taps> columns = tapsOf(image.width, region.left,
                                            region.width, width),
@@ -67,7 +69,7 @@ std::vector<float> mpc::tool::resize(const Image &image, const Region &region,
       result(height * width * channels, 0);
   for (uint64_t y = rows.front().first;
        y < rows.back().first + rows.back().weights.size(); ++y) {
-    const uint8_t *from = image.pixels.data() + y * image.width * channels;
+    const Value *from = image.pixels.data() + y * image.width * channels;
     float *to = narrow.data() + y * width * channels;
     for (const Taps &taps : columns) {
       for (size_t k = 0; k < taps.weights.size(); ++k)
@@ -87,3 +89,8 @@ std::vector<float> mpc::tool::resize(const Image &image, const Region &region,
     }
   return result;
 }
+
+template std::vector<float>
+mpc::tool::resize(const ImageOf<uint8_t> &, const Region &, uint64_t, uint64_t);
+template std::vector<float>
+mpc::tool::resize(const ImageOf<float> &, const Region &, uint64_t, uint64_t);

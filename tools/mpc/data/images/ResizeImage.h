@@ -17,9 +17,10 @@ Region centerOf(const Image &image, uint64_t width, uint64_t height);
 
 /// A part of the image, resized to `width` x `height` by linear interpolation;
 /// if it becomes smaller, the filter is widened, as in Pillow and in
-/// torchvision with antialias=True. Results are in [0, 255], not rounded, in
-/// the order of `image`.
-std::vector<float> resize(const Image &image, const Region &region,
+/// torchvision with antialias=True. Results are in the range of the pixels, not
+/// rounded, in the order of `image`. For images of uint8_t and of float.
+template <typename Value>
+std::vector<float> resize(const ImageOf<Value> &image, const Region &region,
                           uint64_t width, uint64_t height);
 
 } // namespace mpc::tool
