@@ -6,7 +6,9 @@
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/BindArrays.h"
 #include "tools/mpc/data/augment/AugmentedColumn.h"
+#include "tools/mpc/data/augment/Mixup.h"
 #include "tools/mpc/data/sources/Files.h"
+#include "tools/mpc/data/sources/OneHotColumn.h"
 #include "tools/mpc/data/sources/OpenData.h"
 #include "tools/mpc/data/sources/TokenWindows.h"
 #include "tools/mpc/training/Sampler.h"
@@ -56,6 +58,17 @@ static std::string describeClasses(const std::string &array,
          (classes.size() == 1 ? " class: " : " classes: ") + joinWords(texts);
 }
 
+/// Takes the names of the classes whose numbers an array contains.
+void Dataset::addClasses(const DataSource &source, const std::string &array,
+                         const std::string &input,
+                         std::vector<std::string> &notes) {
+  std::vector<std::string> classes = source.classesOf(array);
+  if (classes.empty())
+    return;
+  notes.push_back(path + ": " + describeClasses(input, classes));
+  classNames[input] = std::move(classes);
+}
+
 void Dataset::bind(const DataSource &source, const DataOptions &options,
                    const std::vector<Binding> &inputs,
                    std::vector<std::string> &notes) {
@@ -65,6 +78,8 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
   const Binding *changed = nullptr;
   if (augmentation.changesImages())
     changed = &findAugmented(augmentation, inputs);
+  if (augmentation.mixup > 0)
+    requireMixable("--augment=" + augmented, inputs);
   // Check all types first: reading may take long.
   std::vector<std::string> arrays;
   std::vector<Scaling> scalings;
@@ -73,15 +88,23 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
     scalings.push_back(
         scalingOf(input, options.scales, options.normalizations));
     made.push_back(source.makeColumn(input, scalings.back(), augmentation));
+    if (made.back())
+      continue;
+    made.back() = makeOneHot(source, input);
+    if (made.back()) {
+      notes.push_back(path + ": 'targets' are the labels as one-hot rows");
+      addClasses(source, "labels", "labels", notes);
+    }
   }
   if (std::all_of(made.begin(), made.end(),
                   [](const auto &column) { return !column; }))
     requireArrays(source, inputs);
   // Whoever did not say which column has the labels should hear that first.
   if (source.isTable())
-    for (const Binding &input : inputs)
-      if (input.name == "labels" || input.name == "targets")
-        (void)findArray(source, input);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (!made[i] &&
+          (inputs[i].name == "labels" || inputs[i].name == "targets"))
+        (void)findArray(source, inputs[i]);
   for (size_t i = 0; i < inputs.size(); ++i)
     arrays.push_back(made[i] ? "" : findArray(source, inputs[i]));
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -96,17 +119,18 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
     countSamples(*column);
     noteConversion(source.header(arrays[i]), input, path, column->remark(),
                    notes);
-    if (auto classes = source.classesOf(arrays[i]); !classes.empty()) {
-      notes.push_back(path + ": " + describeClasses(input.name, classes));
-      classNames[input.name] = std::move(classes);
-    }
+    addClasses(source, arrays[i], input.name, notes);
     if (&input == changed)
       columns.push_back(
           std::make_shared<AugmentedColumn>(std::move(column), augmentation));
     else
       columns.push_back(std::move(column));
   }
-  if (changed)
+  if (augmentation.mixup > 0)
+    for (auto &column : columns)
+      if (column->input.batchDim >= 0)
+        column = std::make_shared<MixedColumn>(column, augmentation.mixup);
+  if (changed || augmentation.mixup > 0)
     notes.push_back(path + ": training samples are augmented with " +
                     augmented);
   prepareTensors();

@@ -110,6 +110,8 @@ private:
   void bind(const DataSource &source, const DataOptions &options,
             const std::vector<Binding> &inputs,
             std::vector<std::string> &notes);
+  void addClasses(const DataSource &source, const std::string &array,
+                  const std::string &input, std::vector<std::string> &notes);
   void countSamples(const Column &column);
   void prepareTensors();
 

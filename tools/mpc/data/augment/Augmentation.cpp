@@ -26,6 +26,7 @@ std::string Augmentation::describe() const {
   add(flipRows, "vflip");
   add(pad > 0, "pad=" + std::to_string(pad));
   add(cutout > 0, "cutout=" + std::to_string(cutout));
+  add(mixup > 0, format("mixup=%g", mixup));
   add(shift, "shift");
   std::string text;
   for (const std::string &part : parts)
@@ -70,13 +71,16 @@ static void parseItem(const AugmentItem &item, Augmentation &result) {
     result.color = numberOf(item, 0.001, 1, false, "color=0.4");
   else if (item.name == "rotate")
     result.rotate = numberOf(item, 0.001, 180, false, "rotate=15");
+  else if (item.name == "mixup")
+    result.mixup =
+        item.value ? numberOf(item, 0.05, 4, false, "mixup=0.2") : 0.2;
   else if (item.name == "pad")
     result.pad = numberOf(item, 1, kMostPixels, true, "pad=4");
   else if (item.name == "cutout")
     result.cutout = numberOf(item, 1, kMostPixels, true, "cutout=8");
   else if (item.name != "flip" && item.name != "vflip" && item.name != "shift")
     refuseItem(item, "is unknown; it must be one of flip, vflip, crop, pad, "
-                     "rotate, color, cutout and shift");
+                     "rotate, color, cutout, mixup and shift");
   else if (item.value)
     refuseItem(item, "takes no value");
   else

@@ -18,6 +18,7 @@ struct Augmentation {
   double color = 0;             ///< The largest deviation of a factor from 1.
   double rotate = 0;            ///< The largest angle, in degrees.
   uint64_t pad = 0, cutout = 0; ///< In pixels.
+  double mixup = 0;             ///< Parameter of the beta distribution.
   bool shift = false;           ///< Moves the windows of a text.
 
   bool changesImages() const {

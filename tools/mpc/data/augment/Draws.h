@@ -22,7 +22,8 @@ public:
     Color,
     Cutout,
     Rotate,
-    Shift
+    Shift,
+    Mixup
   };
 
   Draws(uint64_t seed, uint64_t pass, uint64_t sample)

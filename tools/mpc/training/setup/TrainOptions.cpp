@@ -60,7 +60,7 @@ void TrainOptions::addTo(CLI::App &command) {
       .add_option("--augment", data.augment,
                   "Change training samples at random: images by flip, vflip, "
                   "crop[=SCALE], pad=N, rotate=DEGREES, color=X, cutout=N; "
-                  "windows of a text by shift")
+                  "batches by mixup[=ALPHA]; windows of a text by shift")
       ->option_text("LIST")
       ->check(NotEmpty());
   command

@@ -1,8 +1,9 @@
-// Arrays that are augmented: crops and colors as of files.
+// Arrays that are augmented: crops and colors as of files, and mixed samples.
 
 #include "test/tools/mpc/train/data/arrays.h"
 #include "tools/mpc/data/augment/AugmentedColumn.h"
 #include "tools/mpc/data/augment/ColorJitter.h"
+#include "tools/mpc/data/augment/Mixup.h"
 #include "tools/mpc/data/augment/RandomCrop.h"
 
 #include <gtest/gtest.h>
@@ -79,6 +80,46 @@ TEST(AugmentedArrays, AreCroppedAndColoredAsFiles) {
     }
   }
   EXPECT_EQ(gatherFrom<uint8_t>(rounded, {{0}, {}, 3}), image.pixels);
+}
+
+TEST(Mixup, MixesEachSampleWithTheOneBefore) {
+  const Binding input = {"x", MPC_DTYPE_F32, {3, 2}, 0};
+  auto stored = std::make_shared<StoredColumn>(
+      input,
+      std::vector<StoredArray>{
+          StoredArray("x.npz", makeArray<float>("x", "float32", {4, 2},
+                                                {1, 2, 3, 4, 5, 6, 7, 8}))},
+      Scaling());
+  const MixedColumn mixed(stored, 0.4);
+  const SampleBatch batch = {{2, 0, 3}, {1, 1, 1}, 5};
+  Draws draws(5, 1, 2);
+  draws.begin(Draws::Mixup);
+  const float own = static_cast<float>(drawBeta(draws, 0.4)), other = 1 - own;
+  EXPECT_EQ(gatherFrom<float>(mixed, batch),
+            (std::vector<float>{own * 5 + other * 7, own * 6 + other * 8,
+                                own * 1 + other * 5, own * 2 + other * 6,
+                                own * 7 + other * 1, own * 8 + other * 2}));
+  EXPECT_EQ(gatherFrom<float>(mixed, {{2, 0, 3}, {}, 5}),
+            (std::vector<float>{5, 6, 1, 2, 7, 8}));
+}
+
+TEST(Mixup, DrawsFromTheBetaDistribution) {
+  for (double alpha : {0.2, 1.0, 4.0}) {
+    constexpr int count = 20000;
+    double mean = 0, square = 0;
+    for (uint64_t i = 0; i < count; ++i) {
+      Draws draws(1, 0, i);
+      draws.begin(Draws::Mixup);
+      const double share = drawBeta(draws, alpha);
+      ASSERT_GE(share, 0);
+      ASSERT_LE(share, 1);
+      mean += share / count;
+      square += (share - 0.5) * (share - 0.5) / count;
+    }
+    // Five standard errors at most.
+    EXPECT_NEAR(mean, 0.5, 0.02) << alpha;
+    EXPECT_NEAR(square, 1 / (4 * (2 * alpha + 1)), 0.005) << alpha;
+  }
 }
 
 } // namespace
