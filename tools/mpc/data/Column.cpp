@@ -214,6 +214,15 @@ void StoredColumn::gather(const SampleBatch &rows, char *batch) const {
     scale(batch + i * rowBytes);
 }
 
+float Column::findWhite(const std::string &option) const {
+  if (input.dtype == MPC_DTYPE_U8)
+    return 255;
+  throw Failure(Usage, option +
+                           " requires images of uint8, or of floats that "
+                           "are known to be in [0, 1], but those of '" +
+                           input.name + "' are read one by one");
+}
+
 float StoredColumn::findWhite(const std::string &option) const {
   bool areBytes = true;
   for (const StoredArray &part : parts)

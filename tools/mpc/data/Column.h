@@ -25,10 +25,23 @@ public:
   /// Meaningless for an input without a batch dimension.
   virtual uint64_t numSamples() const = 0;
 
-  /// Writes a batch: as many rows as the input has samples. `batch` has the
-  /// type and shape of the input. An input without a batch dimension is written
-  /// as a whole.
+  /// Writes a batch of these rows. `batch` has the type and shape of the input,
+  /// except for its batch dimension. An input without a batch dimension is
+  /// written as a whole.
   virtual void gather(const SampleBatch &rows, char *batch) const = 0;
+
+  /// The same as gather(), without what --scale and --normalize do.
+  virtual void gatherUnscaled(const SampleBatch &rows, char *batch) const {
+    gather(rows, batch);
+  }
+
+  /// Does to one sample what gatherUnscaled() leaves out.
+  virtual void scale(char * /*sample*/) const {}
+
+  /// The value of a white pixel, before it is scaled: 255 for images of uint8,
+  /// and 1 for floats in [0, 1]. Throws a Failure if it is not known; `option`
+  /// needs it: "--augment=color=0.4".
+  virtual float findWhite(const std::string &option) const;
 
   /// Starts to read rows that will be gathered next, without waiting for them.
   virtual void prefetch(const SampleBatch &) const {}
@@ -70,17 +83,10 @@ public:
                             bool infinite) const override;
   std::string fingerprint() const override;
 
-  /// The same as gather(), without what --scale and --normalize do.
-  void gatherUnscaled(const SampleBatch &rows, char *batch) const;
-
-  /// Does to one sample what gatherUnscaled() leaves out.
-  void scale(char *sample) const;
-
-  /// The value of a white pixel, before it is scaled: 255 if the arrays are of
-  /// uint8, and 1 if they are of floats in [0, 1]. Throws a Failure that names
-  /// an element if the arrays have another type or other values; `option` needs
-  /// to know: "--augment=color=0.4".
-  float findWhite(const std::string &option) const;
+  void gatherUnscaled(const SampleBatch &rows, char *batch) const override;
+  void scale(char *sample) const override;
+  /// The Failure names an element that has another type or value.
+  float findWhite(const std::string &option) const override;
 
   /// What the conversion does to the values, for a note: "; its values, 0 to
   /// 255, are not scaled".

@@ -123,7 +123,6 @@ public:
     if (!augmentation.changesImages() ||
         findAugmented(augmentation, inputs).name != input.name)
       return column;
-    requireArrayAugmentation(augmentation, path);
     return std::make_unique<AugmentedColumn>(std::move(column), augmentation);
   }
 

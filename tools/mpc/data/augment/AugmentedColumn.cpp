@@ -10,7 +10,7 @@
 
 using namespace mpc::tool;
 
-AugmentedColumn::AugmentedColumn(std::shared_ptr<const StoredColumn> stored,
+AugmentedColumn::AugmentedColumn(std::shared_ptr<const Column> stored,
                                  Augmentation what)
     : DerivedColumn(stored), images(std::move(stored)),
       layout(*ImageLayout::of(input)), augmentation(std::move(what)) {

@@ -1,4 +1,4 @@
-//===- AugmentedColumn.h - Images of an array, augmented --------*- C++ -*-===//
+//===- AugmentedColumn.h - Images of a column, augmented --------*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_DATA_AUGMENT_AUGMENTEDCOLUMN_H
 #define MPC_TOOLS_MPC_DATA_AUGMENT_AUGMENTEDCOLUMN_H
 
@@ -9,13 +9,12 @@
 
 namespace mpc::tool {
 
-/// Changes the pixels of a stored array, whose input takes images.
+/// Changes the pixels of another column, whose input takes images.
 class AugmentedColumn : public DerivedColumn {
 public:
   /// Throws a Failure if colors are to be changed and the range of the values
   /// is not known.
-  AugmentedColumn(std::shared_ptr<const StoredColumn> images,
-                  Augmentation what);
+  AugmentedColumn(std::shared_ptr<const Column> images, Augmentation what);
 
   void gather(const SampleBatch &batch, char *to) const override;
   /// So that a thread augments the next batch.
@@ -24,10 +23,10 @@ public:
 private:
   template <typename Value> void changeImage(Value *image, Draws draws) const;
 
-  const std::shared_ptr<const StoredColumn> images;
+  const std::shared_ptr<const Column> images;
   const ImageLayout layout;
   const Augmentation augmentation;
-  float white = 1; ///< StoredColumn::findWhite(), if colors are changed.
+  float white = 1; ///< Column::findWhite(), if colors are changed.
 };
 
 } // namespace mpc::tool
