@@ -3,7 +3,7 @@
 
 Usage: count_tests.py FOLDER. The folder contains ctest.xml, lit.xml and, for each
 GoogleTest program that finished, gtest/PROGRAM.xml. sanitized/ contains the same
-for the builds with sanitizers, with importer.xml instead of lit.xml, and
+for the builds with sanitizers, with importer/, if it ran, instead of lit.xml, and
 levels/LEVEL/ for runs with fewer CPU instructions; a folder parts/ in any of them
 has the results of programs of which only a part ran. deep-sweep.xml is the result
 of random deep graphs, if they ran. Names the tests that failed; exits with 1 if
@@ -60,7 +60,9 @@ def collect(folder):
     if (folder / "deep-sweep.jsonl").exists():
         yield from read_cases(folder / "deep-sweep.xml")
     sanitized = folder / "sanitized"
-    for name, outcome in [*read_ctest(sanitized), *read_cases(sanitized / "importer.xml")]:
+    importer = sanitized / "importer"
+    imported = read_cases(importer / "importer.xml") if importer.exists() else ()
+    for name, outcome in [*read_ctest(sanitized), *imported]:
         yield f"{name} (sanitized)", outcome
     for level in sorted(folder.glob("levels/*")):
         for name, outcome in [*read_ctest(level), *read_cases(level / "lit.xml")]:

@@ -50,24 +50,28 @@ run_ctest() {
 # Programs of many independent cases, most of which take minutes.
 many_cases='mpc-(codegen|gpu-programs|gradients|kernels|models)-test'
 
-# Which half of these cases, and of others that read MPC_HALF, runs without --long:
-# it depends on the commit.
+# Which half of these cases, and of others that read MPC_HALF, runs without --long, and
+# which half of the tests with sanitizers: it depends on the commit.
 if [ -z "$long" ]; then
-  commit=$(git -C "$root" rev-parse HEAD 2> /dev/null) || commit=0
-  half=$((16#${commit: -1} % 2))
+  commit=$(git -C "$root" rev-parse HEAD 2> /dev/null) || commit=00
+  half=$((16#${commit: -1} % 2)) checked=$((16#${commit: -2:1} % 2))
 fi
 
-# run_programs BUILD RESULTS [NAMES]: all programs that are tests, or those whose
-# names match.
+# run_programs BUILD RESULTS [TEST...]: all programs that are tests, or these.
 run_programs() {
-  local build=$1 results=$2 names=${3:-.}
+  local build=$1 results=$2 names=. many=$many_cases
+  shift 2
+  if [ $# -gt 0 ]; then
+    names="^($(IFS='|' && echo "$*"))\$"
+    many="($(printf '%s\n' "$@" | grep -E "^$many_cases\$" | paste -sd '|'))"
+  fi
   if [ -n "$long" ]; then
     run_ctest "$build" "$results" -R "$names"
     return
   fi
   mkdir -p "$results/parts/gtest"
   GTEST_TOTAL_SHARDS=2 GTEST_SHARD_INDEX=$half \
-    run_ctest "$build" "$results/parts" -R "^$many_cases\$" || true
+    run_ctest "$build" "$results/parts" -R "^$many\$" || true
   run_ctest "$build" "$results" -R "$names" -E "^$many_cases\$"
 }
 
@@ -116,29 +120,41 @@ run_deep_sweep() {
     --jobs="$jobs" --results="$results/deep-sweep.jsonl" --junit="$results/deep-sweep.xml"
 }
 
-# Tests that are built again with sanitizers: of code that reads untrusted input,
-# and of code that computes. The runtime is built in a separate folder, the
-# importer as a separate program. Simulated GPU kernels also use sanitizers. The test of
+# What is built again with sanitizers: tests of code that reads untrusted input, and of
+# code that computes, in a separate folder; the importer, as a program of its own; and
+# kernels for simulated GPUs. One half is for the CPU, the other for GPUs. The test of
 # mpc-status-test is called runtime-status.
-sanitized_tests=(mpc-cuda-test mpc-device-sim-test mpc-fake-cuda-test
-  mpc-gpu-programs-test mpc-kernels-test mpc-npz-test mpc-runtime-cuda-test
-  mpc-runtime-test mpc-status-test)
+sanitized_programs=() sanitized_tests=() sanitized_extras=()
+if [ -n "$long" ] || [ "$checked" = 0 ]; then
+  sanitized_programs+=(mpc-kernels-test mpc-npz-test mpc-runtime-test mpc-status-test)
+  sanitized_tests+=(mpc-kernels-test mpc-npz-test mpc-runtime-test runtime-status)
+  sanitized_extras+=(mpc-import-sanitized-test)
+fi
+if [ -n "$long" ] || [ "$checked" = 1 ]; then
+  gpu=(mpc-cuda-test mpc-device-sim-test mpc-fake-cuda-test mpc-gpu-programs-test
+    mpc-runtime-cuda-test)
+  sanitized_programs+=("${gpu[@]}")
+  sanitized_tests+=("${gpu[@]}")
+  sanitized_extras+=(mpc-sanitized-programs)
+fi
 
 build_sanitized() {
   build=$sanitized configure -DMPC_BUILD_COMPILER=OFF \
     -DMPC_SANITIZE=address,undefined \
     -DCMAKE_C_FLAGS_RELEASE=-O1 -DCMAKE_CXX_FLAGS_RELEASE=-O1 \
-    && cmake --build "$sanitized" --target "${sanitized_tests[@]}" \
-    && cmake --build "$build" --target mpc-import-sanitized-test mpc-sanitized-programs
+    && cmake --build "$sanitized" --target "${sanitized_programs[@]}" \
+    && cmake --build "$build" --target "${sanitized_extras[@]}"
 }
 
 run_sanitized() {
-  GTEST_OUTPUT="xml:$results/sanitized/importer.xml" \
-    timeout 10m "$build/bin/mpc-import-sanitized-test" --gtest_brief=1 \
-    | tail -n 40 || true
+  case "${sanitized_extras[*]}" in *mpc-import-*)
+    mkdir -p "$results/sanitized/importer"
+    GTEST_OUTPUT="xml:$results/sanitized/importer/importer.xml" \
+      timeout 10m "$build/bin/mpc-import-sanitized-test" --gtest_brief=1 \
+      | tail -n 40 || true ;;
+  esac
   MPC_GPU_PROGRAMS=$build/test/cuda/sanitized \
-    run_programs "$sanitized" "$results/sanitized" \
-    "^($(IFS='|' && echo "${sanitized_tests[*]}")|runtime-status)\$"
+    run_programs "$sanitized" "$results/sanitized" "${sanitized_tests[@]}"
 }
 
 # Paths of the lit tests that match the filter, and names of ctest programs.
