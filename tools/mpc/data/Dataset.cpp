@@ -88,12 +88,13 @@ void Dataset::bind(const DataSource &source, const DataOptions &options,
     scalings.push_back(
         scalingOf(input, options.scales, options.normalizations));
     made.push_back(source.makeColumn(input, scalings.back(), augmentation));
-    if (made.back())
+    if (made.back() || options.mappedTo(input.name).size() != 1)
       continue;
     made.back() = makeOneHot(source, input);
     if (made.back()) {
-      notes.push_back(path + ": 'targets' are the labels as one-hot rows");
-      addClasses(source, "labels", "labels", notes);
+      notes.push_back(path + ": '" + input.name + "' takes '" +
+                      options.mappedTo(input.name)[0] + "' as one-hot rows");
+      addClasses(source, input.name, input.name, notes);
     }
   }
   if (std::all_of(made.begin(), made.end(),

@@ -52,8 +52,8 @@ void mpc::tool::requireMixable(const std::string &option,
                       input.name + "' (" + expectedType(input) + ")";
     if (input.name == "labels")
       why += " are class numbers, which cannot be mixed; compile with "
-             "--loss=kl, whose targets are probabilities of classes: the same "
-             "labels as one-hot rows";
+             "--loss=kl, whose targets are probabilities of classes, and train "
+             "with --map targets=labels, which makes one-hot rows of them";
     else if (input.batchDim > 0)
       why += " does not have the samples in its first dimension";
     else

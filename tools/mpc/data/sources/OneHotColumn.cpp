@@ -18,16 +18,16 @@ void OneHotColumn::gather(const SampleBatch &batch, char *to) const {
 
 std::unique_ptr<Column> mpc::tool::makeOneHot(const DataSource &source,
                                               const Binding &input) {
-  if (input.name != "targets" || input.dtype != MPC_DTYPE_F32 ||
-      input.batchDim != 0 || input.shape.size() != 2 || input.shape[1] < 2 ||
-      source.has("targets") || !source.has("labels"))
+  if (input.dtype != MPC_DTYPE_F32 || input.batchDim != 0 ||
+      input.shape.size() != 2 || input.shape[1] < 2 || !source.has(input.name))
     return nullptr;
-  const npz::ArrayType header = source.header("labels");
-  if (header.shape.size() != 1 || !mayConvert(header.dtype, MPC_DTYPE_I64))
+  const npz::ArrayType header = source.header(input.name);
+  if (header.shape.size() != 2 || header.shape[1] != 1 ||
+      !mayConvert(header.dtype, MPC_DTYPE_I64))
     return nullptr;
-  Binding labels = {"labels", MPC_DTYPE_I64, {input.shape[0]}, 0};
-  labels.range = {0, input.shape[1], std::nullopt};
+  Binding classes = {input.name, MPC_DTYPE_I64, {input.shape[0], 1}, 0};
+  classes.range = {0, input.shape[1], std::nullopt};
   return std::make_unique<OneHotColumn>(
-      input,
-      std::make_shared<StoredColumn>(labels, source.read("labels"), Scaling()));
+      input, std::make_shared<StoredColumn>(classes, source.read(input.name),
+                                            Scaling()));
 }

@@ -17,9 +17,9 @@ public:
   bool ignores(uint64_t) const override { return false; }
 };
 
-/// The column of an input 'targets' that takes a number for each class
-/// (f32[N,C]) if the data has only 'labels' with a class number for each
-/// sample; otherwise null.
+/// The column of an input that takes a number for each class (f32[N,C]), if the
+/// source has one class number for each sample under its name (--map
+/// targets=labels); otherwise null.
 std::unique_ptr<Column> makeOneHot(const DataSource &source,
                                    const Binding &input);
 
