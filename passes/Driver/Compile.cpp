@@ -293,8 +293,8 @@ private:
           result.notes.push_back("batch " + std::to_string(size) + ": " + note);
       return code;
     };
-    if (options.batches.size() > 1 || !options.evalBatches.empty())
-      sizes.push_back(ownBatch(*module));
+    sizes = {options.batches.empty() ? ownBatch(*module)
+                                     : options.batches.front()};
     for (int64_t size : options.batches)
       if (ModelError code = add(size, /*trains=*/true); failed(code))
         return code;
@@ -773,7 +773,7 @@ private:
   OwningOpRef<ModuleOp>
       module; ///< The module for all devices, until the precision stage.
   std::vector<Variation> variations;
-  std::vector<int64_t> sizes; ///< All batch sizes, if there are several.
+  std::vector<int64_t> sizes; ///< All batch sizes.
   std::vector<Device> devices;
 };
 
