@@ -211,6 +211,7 @@ private:
         return code;
     if (ModelError code = assignFormats(targets); failed(code))
       return code;
+    variations.clear();
     if (options.stopAfter == "precision")
       return ModelError::None;
     // This is the last stage that creates states, from the remaining constants.
