@@ -174,7 +174,7 @@ typedef struct mpc_trainer_info_s {
 } mpc_trainer_info_t;
 
 // Creates a trainer with its session: opens the checkpoint folder and the logs,
-// resumes if the option "resume" says so, and sets initial weights. `program`
+// resumes if the option "resume" is set, and sets initial weights. `program`
 // and the datasets must outlive the trainer; several trainers may share them.
 // `eval_data` may be NULL: the options "eval-data" and "eval-split" are other
 // ways to evaluate. `options` may be NULL. The caller must destroy
