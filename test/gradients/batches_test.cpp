@@ -150,6 +150,11 @@ TEST_F(BatchSizes, RefuseOthers) {
   EXPECT_EQ(outcome.message, "input 0 ('x'): expected f32[4,3], got f32[3,3]; "
                              "other batch sizes: 2");
   EXPECT_EQ(tryStep(session, 1).code, MPC_INVALID_ARGUMENT);
+  // The size of the last step is not another one.
+  ASSERT_EQ(tryStep(session, 2).code, MPC_OK);
+  EXPECT_EQ(tryStep(session, 3).message,
+            "input 0 ('x'): expected f32[2,3], got f32[3,3]; other batch "
+            "sizes: 4");
 }
 
 TEST_F(BatchSizes, AreNotMixedInAnUpdate) {

@@ -43,16 +43,6 @@ size_t mpc_program_num_outputs(const mpc_program_t* program,
   return found && found->outputs() ? found->outputs()->size() : 0;
 }
 
-// The batch size according to the inputs; 0 if no input has a batch dimension.
-static uint64_t batch_size_of(const schema::Entry& entry) {
-  if (entry.inputs())
-    for (const schema::Binding* input : *entry.inputs())
-      if (input->batch_dim() >= 0)
-        return static_cast<uint64_t>(input->buffer()->shape()->Get(
-            static_cast<uint32_t>(input->batch_dim())));
-  return 0;
-}
-
 size_t mpc_program_batch_sizes(const mpc_program_t* program, const char* entry,
                                uint64_t* out_sizes, size_t capacity) {
   const schema::Entry* found = entry_of(program, entry);

@@ -250,6 +250,15 @@ int find_entry(const schema::Variant& variant, EntryRole role,
   return -1;
 }
 
+uint64_t batch_size_of(const schema::Entry& entry) {
+  if (entry.inputs())
+    for (const schema::Binding* input : *entry.inputs())
+      if (input->batch_dim() >= 0)
+        return static_cast<uint64_t>(input->buffer()->shape()->Get(
+            static_cast<uint32_t>(input->batch_dim())));
+  return 0;
+}
+
 bool is_part_of_loss(const schema::Binding& output) {
   constexpr std::string_view kPrefix = "sample_loss:";
   return output.name()->string_view().substr(0, kPrefix.size()) == kPrefix;

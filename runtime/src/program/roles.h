@@ -29,6 +29,9 @@ mpc_status_t check_other_batches(const schema::Variant& variant);
 int find_entry(const schema::Variant& variant, schema::EntryRole role,
                uint64_t other_batch = 0);
 
+// The batch size according to the inputs; 0 if no input has a batch dimension.
+uint64_t batch_size_of(const schema::Entry& entry);
+
 // Whether an output of `evaluate` is one loss of a sum.
 bool is_part_of_loss(const schema::Binding& output);
 

@@ -27,10 +27,10 @@ mpc_status_t add_batch_sizes(const mpc_session_t& session, uint32_t entry,
   const auto& entries = *session.variant->entries();
   const schema::EntryRole role = role_of(*entries.Get(entry));
   std::string sizes;
-  for (const schema::Entry* other : entries)
-    if (role_of(*other) == role && other->other_batch() != 0)
-      sizes +=
-          (sizes.empty() ? "" : ", ") + std::to_string(other->other_batch());
+  for (uint32_t i = 0; i < entries.size(); ++i)
+    if (i != entry && role_of(*entries.Get(i)) == role)
+      sizes += (sizes.empty() ? "" : ", ") +
+               std::to_string(batch_size_of(*entries.Get(i)));
   if (role == schema::EntryRole::None || sizes.empty()) return status;
   mpc_status_t longer =
       mpc_status_make(mpc_status_code(status), "%s; other batch sizes: %s",

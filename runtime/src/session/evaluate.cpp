@@ -19,17 +19,6 @@ const schema::Buffer* output_named(const schema::Entry& entry,
              : entry.outputs()->Get(static_cast<uint32_t>(index))->buffer();
 }
 
-// The number of samples in a batch, according to the inputs; 1 if no input has
-// a batch dimension.
-uint64_t batch_size(const schema::Entry& entry) {
-  if (entry.inputs())
-    for (const schema::Binding* input : *entry.inputs())
-      if (input->batch_dim() >= 0)
-        return static_cast<uint64_t>(input->buffer()->shape()->Get(
-            static_cast<uint32_t>(input->batch_dim())));
-  return 1;
-}
-
 // The sum of the first `count` values in order, in f64. Downloads the values in
 // small pieces, so that nothing needs to be allocated.
 template <typename Float>
@@ -86,7 +75,7 @@ mpc_status_t evaluate(mpc_session_t* session, const mpc_tensor_t* inputs,
   const schema::Entry& entry = *session->variant->entries()->Get(index);
   const schema::Buffer* losses = output_named(entry, "sample_loss");
   uint64_t batch = losses ? static_cast<uint64_t>(losses->shape()->Get(0))
-                          : batch_size(entry);
+                          : std::max<uint64_t>(1, batch_size_of(entry));
   if (num_valid > batch)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "%zu valid samples in a batch of %" PRIu64,
