@@ -10,12 +10,12 @@
 
 using namespace mpc::tool;
 
-AugmentedColumn::AugmentedColumn(std::shared_ptr<const Column> stored,
+AugmentedColumn::AugmentedColumn(std::shared_ptr<const Column> images,
                                  Augmentation what)
-    : DerivedColumn(stored), images(std::move(stored)),
-      layout(*ImageLayout::of(input)), augmentation(std::move(what)) {
+    : DerivedColumn(std::move(images)), layout(*ImageLayout::of(input)),
+      augmentation(std::move(what)) {
   if (augmentation.color > 0)
-    white = images->findWhite("--augment=" + augmentation.describe());
+    white = original->findWhite("--augment=" + augmentation.describe());
 }
 
 /// Crops an image, and changes its colors, as ImageColumn does to that of a
@@ -52,8 +52,8 @@ void AugmentedColumn::changeImage(Value *image, Draws draws) const {
 
 void AugmentedColumn::gather(const SampleBatch &batch, char *to) const {
   if (!batch.isAugmented())
-    return images->gather(batch, to);
-  images->gatherUnscaled(batch, to);
+    return original->gather(batch, to);
+  original->gatherUnscaled(batch, to);
   const uint64_t bytes = layout.size() * mpc_dtype_size(input.dtype);
   for (size_t i = 0; i < batch.samples.size(); ++i) {
     char *image = to + i * bytes;
@@ -64,7 +64,7 @@ void AugmentedColumn::gather(const SampleBatch &batch, char *to) const {
       else
         changeImage(reinterpret_cast<uint8_t *>(image), draws);
     }
-    images->scale(image);
+    original->scale(image);
     augmentPixels(input, layout, augmentation, draws, image);
   }
 }

@@ -23,7 +23,6 @@ public:
 private:
   template <typename Value> void changeImage(Value *image, Draws draws) const;
 
-  const std::shared_ptr<const Column> images;
   const ImageLayout layout;
   const Augmentation augmentation;
   float white = 1; ///< Column::findWhite(), if colors are changed.
