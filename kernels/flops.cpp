@@ -83,10 +83,7 @@ double count(const KernelDesc& desc) {
       return parse_and_count(desc, parse_pool, [&](const PoolShape& shape) {
         return count_pool(shape, desc.id == KernelId::max_pool_grad);
       });
-    case KernelId::attention:
-    case KernelId::attention_grad:
-    case KernelId::attention_bshd:
-    case KernelId::attention_grad_bshd:
+    MPC_CASES_OF_ATTENTION:
       return parse_and_count(desc, parse_attention,
                              [&](const AttentionShape& shape) {
                                return count_attention(shape, !shape.forward);
@@ -128,10 +125,7 @@ bool may_use_tf32(const KernelDesc& desc) {
     case KernelId::conv_grad_input:
     case KernelId::conv_grad_weight:
       return parse_tf32(desc, parse_conv);
-    case KernelId::attention:
-    case KernelId::attention_grad:
-    case KernelId::attention_bshd:
-    case KernelId::attention_grad_bshd:
+    MPC_CASES_OF_ATTENTION:
       return parse_tf32(desc, parse_attention);
     default:
       return false;

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/checks.h"
 #include "kernels/shapes.h"
 
 namespace mpc::kernels {
@@ -38,13 +39,6 @@ std::vector<int64_t> shape_of(char letter, const RecurrentShape& s) {
     default:
       return {s.batch, s.hidden};
   }
-}
-
-std::string text(const std::vector<int64_t>& shape) {
-  std::string result = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    result += (i ? ", " : "") + std::to_string(shape[i]);
-  return result + "]";
 }
 
 }  // namespace

@@ -7,31 +7,14 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/checks.h"
 #include "kernels/float_types.h"
 #include "kernels/observation.h"
 
 namespace mpc::kernels {
 namespace {
 
-// oneDNN uses `int` for extents; with this limit products of two extents fit in
-// int64_t.
-constexpr int64_t kMaxExtent = std::numeric_limits<int32_t>::max();
 constexpr size_t kMaxRank = 8;
-
-bool fail(const KernelDesc& desc, std::string* error, const std::string& what) {
-  const char* name = kernel_name(desc.id);
-  *error = std::string(name ? name : "kernel") + ": " + what;
-  return false;
-}
-
-std::string text(int64_t value) { return std::to_string(value); }
-
-std::string text(const std::vector<int64_t>& shape) {
-  std::string result = "[";
-  for (size_t i = 0; i < shape.size(); ++i)
-    result += (i ? ", " : "") + text(shape[i]);
-  return result + "]";
-}
 
 struct Entry {
   const char* name;
@@ -46,11 +29,6 @@ Entry entry(KernelId id) {
 #include "kernels/catalog.def"
   }
   return {nullptr, 0};
-}
-
-bool is_float(mpc_dtype_t dtype) {
-  return dtype == MPC_DTYPE_F32 || dtype == MPC_DTYPE_F16 ||
-         dtype == MPC_DTYPE_BF16 || dtype == MPC_DTYPE_F64;
 }
 
 bool is_fp8(mpc_dtype_t dtype) {
@@ -71,57 +49,6 @@ bool tensor_bytes(const TensorDesc& tensor, size_t* bytes) {
   *bytes = product;
   return product <= static_cast<size_t>(std::numeric_limits<int64_t>::max());
 }
-
-// Reads attributes in order. Checks the count once, ranges one by one.
-class Attributes {
- public:
-  Attributes(const KernelDesc& desc, std::string* error)
-      : desc_(desc), error_(error) {}
-
-  bool expect(size_t count, size_t optional = 0) {
-    return (count <= desc_.attributes.size() &&
-            desc_.attributes.size() <= count + optional) ||
-           fail(desc_, error_,
-                "needs " + std::to_string(count) + " attributes, found " +
-                    std::to_string(desc_.attributes.size()));
-  }
-  bool read(const char* name, int64_t low, int64_t high, int64_t* value) {
-    *value = desc_.attributes[next_++];
-    return (low <= *value && *value <= high) ||
-           fail(desc_, error_,
-                std::string(name) + " must be in " + text(low) + ".." +
-                    text(high) + ", found " + text(*value));
-  }
-  bool read(const char* name, bool* value) {
-    int64_t number;
-    if (!read(name, 0, 1, &number)) return false;
-    *value = number != 0;
-    return true;
-  }
-  // Reads the optional last attribute.
-  bool read_tf32(bool* value) {
-    *value = false;
-    if (next_ == desc_.attributes.size()) return true;
-    if (!read("tf32", value)) return false;
-    return !*value || desc_.operands[0].dtype == MPC_DTYPE_F32 ||
-           fail(desc_, error_,
-                std::string("tf32 is for operands of f32, found ") +
-                    mpc_dtype_name(desc_.operands[0].dtype));
-  }
-  // One value per spatial dimension; the padding dimension gets `fill`.
-  bool read(const char* name, int64_t low, int64_t fill, size_t dims,
-            std::array<int64_t, 2>* values) {
-    *values = {fill, fill};
-    for (size_t i = 2 - dims; i < 2; ++i)
-      if (!read(name, low, kMaxExtent, &(*values)[i])) return false;
-    return true;
-  }
-
- private:
-  const KernelDesc& desc_;
-  std::string* error_;
-  size_t next_ = 0;
-};
 
 bool read_geometry(Attributes* attributes, size_t dims, Window* window) {
   return attributes->read("strides", 1, 1, dims, &window->strides) &&
@@ -167,44 +94,6 @@ bool check_result(const KernelDesc& desc, const Window& window,
                       text(output[d]));
   }
   return true;
-}
-
-bool check_rank(const KernelDesc& desc, size_t operand, size_t rank,
-                std::string* error) {
-  const size_t found = desc.operands[operand].shape.size();
-  return found == rank ||
-         fail(desc, error,
-              "operand " + std::to_string(operand) + " must have rank " +
-                  std::to_string(rank) + ", found " + std::to_string(found));
-}
-
-bool check_dtype(const KernelDesc& desc, size_t operand, mpc_dtype_t dtype,
-                 mpc_dtype_t other, std::string* error) {
-  const mpc_dtype_t found = desc.operands[operand].dtype;
-  if (found == dtype || found == other) return true;
-  std::string expected = mpc_dtype_name(dtype);
-  if (other != dtype) expected += std::string(" or ") + mpc_dtype_name(other);
-  return fail(desc, error,
-              "operand " + std::to_string(operand) + " must be " + expected +
-                  ", found " + mpc_dtype_name(found));
-}
-
-// Checks that the first operand has a float dtype, and that the others have the
-// same dtype.
-bool check_float(const KernelDesc& desc, size_t operands, std::string* error) {
-  const mpc_dtype_t dtype = desc.operands[0].dtype;
-  if (!is_float(dtype))
-    return fail(desc, error,
-                std::string("operand 0 must be a float, found ") +
-                    mpc_dtype_name(dtype));
-  for (size_t i = 1; i < operands; ++i)
-    if (!check_dtype(desc, i, dtype, dtype, error)) return false;
-  return true;
-}
-
-// The dtype in which sums of this dtype are computed.
-mpc_dtype_t sum_dtype(mpc_dtype_t dtype) {
-  return dtype == MPC_DTYPE_F64 ? MPC_DTYPE_F64 : MPC_DTYPE_F32;
 }
 
 // Appends a dimension of the batch, or merges it into the last one if both
@@ -288,96 +177,6 @@ bool check_channels(const KernelDesc& desc, const ConvShape& shape,
     return fail(desc, error,
                 "the bias must have shape [" + text(shape.output_channels) +
                     "], found " + text(desc.operands[2].shape));
-  return true;
-}
-
-// Reads an f32 that is stored as an integer with its bits.
-bool read_scale(const KernelDesc& desc, Attributes* attributes, float* scale,
-                std::string* error) {
-  int64_t bits;
-  if (!attributes->read("scale", 0, std::numeric_limits<uint32_t>::max(),
-                        &bits))
-    return false;
-  *scale = bits_float(static_cast<uint32_t>(bits));
-  return std::isfinite(*scale) ||
-         fail(desc, error,
-              "scale must be finite, found " + std::to_string(*scale));
-}
-
-// The operand indices of attention. Results of its gradient are in the order of
-// the corresponding operands.
-struct AttentionRoles {
-  bool forward, has_bias_grad;
-  size_t bias_count;
-  size_t query, output, log_sum_exp, biases, results, result_count;
-};
-
-AttentionRoles attention_roles(KernelId id) {
-  const auto forward = [](size_t count) -> AttentionRoles {
-    return {true, false, count, 0, 3 + count, 4 + count, 3, 3 + count, 1};
-  };
-  const auto backward = [](size_t count, bool all) -> AttentionRoles {
-    return {false, all, count, 1, 4, 5, 6, 6 + count, 3};
-  };
-  switch (id) {
-    case KernelId::attention:
-    case KernelId::attention_bshd:
-      return forward(0);
-    case KernelId::biased_attention:
-      return forward(1);
-    case KernelId::twice_biased_attention:
-      return forward(2);
-    case KernelId::attention_grad:
-    case KernelId::attention_grad_bshd:
-      return backward(0, false);
-    case KernelId::biased_attention_grad:
-      return backward(1, false);
-    case KernelId::biased_attention_grad_all:
-      return backward(1, true);
-    case KernelId::twice_biased_attention_grad:
-      return backward(2, false);
-    default:
-      return backward(2, true);
-  }
-}
-
-bool check_attention_dtypes(const KernelDesc& desc, const AttentionRoles& roles,
-                            AttentionShape* shape, std::string* error) {
-  if (!check_float(desc, roles.forward ? 3 : 5, error)) return false;
-  shape->dtype = desc.operands[0].dtype;
-  const mpc_dtype_t sum = sum_dtype(shape->dtype);
-  if (!check_dtype(desc, roles.log_sum_exp, sum, sum, error) ||
-      (roles.has_bias_grad &&
-       !check_dtype(desc, roles.results + 3, sum, sum, error)))
-    return false;
-  for (size_t i = 0; i < roles.bias_count; ++i)
-    if (!check_dtype(desc, roles.biases + i, sum, sum, error)) return false;
-  for (size_t i = 0; i < roles.result_count; ++i) {
-    if (!check_dtype(desc, roles.results + i, shape->dtype, sum, error))
-      return false;
-    shape->result_dtypes[i] = desc.operands[roles.results + i].dtype;
-  }
-  return true;
-}
-
-// Reads the strides of a bias. The extents must be known.
-bool read_attention_bias(const KernelDesc& desc, size_t operand,
-                         const AttentionShape* shape, BiasStrides* strides,
-                         std::string* error) {
-  if (!check_rank(desc, operand, 4, error)) return false;
-  const std::vector<int64_t>& bias = desc.operands[operand].shape;
-  const auto fits = [&](size_t dim, int64_t extent) {
-    return bias[dim] == 1 || bias[dim] == extent;
-  };
-  if (!fits(0, shape->batch) || !fits(1, shape->heads) ||
-      !fits(2, shape->queries) || bias[3] != shape->keys)
-    return fail(
-        desc, error,
-        "a bias of " + text(bias) + " does not broadcast to scores of " +
-            text({shape->batch, shape->heads, shape->queries, shape->keys}));
-  if (bias[2] > 1) strides->row = bias[3];
-  if (bias[1] > 1) strides->head = bias[2] * bias[3];
-  if (bias[0] > 1) strides->batch = bias[1] * bias[2] * bias[3];
   return true;
 }
 
@@ -617,73 +416,6 @@ bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error) {
   shape->window.kernel = {dims == 2 ? weight[2] : 1, weight.back()};
   return check_channels(desc, *shape, weight, output.batch, error) &&
          check_result(desc, shape->window, shape->input, shape->output, error);
-}
-
-bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
-                     std::string* error) {
-  const AttentionRoles roles = attention_roles(desc.id);
-  shape->forward = roles.forward;
-  shape->bias_count = roles.bias_count;
-  shape->has_bias_grad = roles.has_bias_grad;
-  shape->biases = {};
-  shape->bshd = desc.id == KernelId::attention_bshd ||
-                desc.id == KernelId::attention_grad_bshd;
-  Attributes attributes(desc, error);
-  if (!attributes.expect(2, 1) || !attributes.read("causal", &shape->causal) ||
-      !read_scale(desc, &attributes, &shape->scale, error) ||
-      !attributes.read_tf32(&shape->tf32) ||
-      !check_attention_dtypes(desc, roles, shape, error))
-    return false;
-  for (size_t i = roles.query; i < roles.query + 3; ++i)
-    if (!check_rank(desc, i, 4, error)) return false;
-  // From [B, T, H, D] to [B, H, T, D] and back.
-  const auto reordered = [&](std::vector<int64_t> extents) {
-    if (shape->bshd) std::swap(extents[1], extents[2]);
-    return extents;
-  };
-  const auto extents_of = [&](size_t operand) {
-    return reordered(desc.operands[operand].shape);
-  };
-  const std::vector<int64_t> query = extents_of(roles.query);
-  const std::vector<int64_t> key = extents_of(roles.query + 1);
-  const std::vector<int64_t> value = extents_of(roles.query + 2);
-  shape->batch = query[0];
-  shape->heads = query[1];
-  shape->queries = query[2];
-  shape->depth = query[3];
-  shape->key_heads = key[1];
-  shape->keys = key[2];
-  shape->value_depth = value[3];
-  if (key[0] != query[0] || key[3] != query[3] || query[1] % key[1] != 0 ||
-      !std::equal(key.begin(), key.end() - 1, value.begin()))
-    return fail(desc, error,
-                "a query of " + text(reordered(query)) + " has no keys of " +
-                    text(reordered(key)) + " and values of " +
-                    text(reordered(value)));
-
-  const auto expect = [&](size_t operand,
-                          const std::vector<int64_t>& expected) {
-    return desc.operands[operand].shape == expected ||
-           fail(desc, error,
-                "operand " + std::to_string(operand) + " must have shape " +
-                    text(expected) + ", found " +
-                    text(desc.operands[operand].shape));
-  };
-  const std::vector<int64_t> output =
-      reordered({query[0], query[1], query[2], value[3]});
-  if (!expect(roles.output, output) ||
-      !expect(roles.log_sum_exp, {2, query[0], query[1], query[2]}))
-    return false;
-  for (size_t i = 0; i < roles.bias_count; ++i)
-    if (!read_attention_bias(desc, roles.biases + i, shape, &shape->biases[i],
-                             error))
-      return false;
-  if (roles.forward) return true;
-  return expect(0, output) && expect(roles.results, reordered(query)) &&
-         expect(roles.results + 1, reordered(key)) &&
-         expect(roles.results + 2, reordered(value)) &&
-         (!roles.has_bias_grad ||
-          expect(roles.results + 3, desc.operands[roles.biases].shape));
 }
 
 bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/dropout.h"
 #include "kernels/kernel.h"
 
 namespace mpc::kernels {
@@ -88,6 +89,9 @@ struct AttentionShape {
   bool has_bias_grad;  // The gradient of the first bias is the last result.
   bool bshd = false;   // Operands are [B, T, H, D] rather than [B, H, T, D].
   std::array<BiasStrides, kMaxBiases> biases;
+  bool has_dropout;  // Then seed and step are operands in front of the biases.
+  float ratio;       // The dropout and its number in the program.
+  uint64_t index;
 
   // The first element of a bias for a query of a head; heads are counted over
   // all batches.
@@ -101,6 +105,17 @@ struct AttentionShape {
     return (biases[0].batch ? batch : 1) * (biases[0].head ? heads : 1) *
            (biases[0].row ? queries : 1) * keys;
   }
+  // The indices of operands and of the first result.
+  size_t first_bias() const { return seed() + (has_dropout ? 2 : 0); }
+  size_t first_result() const { return first_bias() + bias_count; }
+  // The dropout of a call with these operands, on the host.
+  Dropout dropout(const void* const* operands) const {
+    const auto number = [&](size_t operand) {
+      return *static_cast<const int64_t*>(operands[operand]);
+    };
+    return Dropout::of(ratio, index, number(seed()), number(seed() + 1));
+  }
+  size_t seed() const { return forward ? 3 : 6; }
   // Queries of all heads: rows of scores.
   int64_t rows() const { return batch * heads * queries; }
   // Strides of query, result and their gradients.
@@ -177,6 +192,26 @@ bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
 bool computes_in_memory_type(const MatmulShape& shape, std::string* error);
 bool parse_conv(const KernelDesc& desc, ConvShape* shape, std::string* error);
 bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error);
+// The kernels that parse_attention reads, as labels of a switch.
+#define MPC_CASES_OF_ATTENTION                        \
+  case KernelId::attention:                           \
+  case KernelId::attention_grad:                      \
+  case KernelId::attention_bshd:                      \
+  case KernelId::attention_grad_bshd:                 \
+  case KernelId::biased_attention:                    \
+  case KernelId::biased_attention_grad:               \
+  case KernelId::biased_attention_grad_all:           \
+  case KernelId::twice_biased_attention:              \
+  case KernelId::twice_biased_attention_grad:         \
+  case KernelId::twice_biased_attention_grad_all:     \
+  case KernelId::attention_dropout:                   \
+  case KernelId::attention_dropout_grad:              \
+  case KernelId::biased_attention_dropout:            \
+  case KernelId::biased_attention_dropout_grad:       \
+  case KernelId::biased_attention_dropout_grad_all:   \
+  case KernelId::twice_biased_attention_dropout:      \
+  case KernelId::twice_biased_attention_dropout_grad: \
+  case KernelId::twice_biased_attention_dropout_grad_all
 bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
                      std::string* error);
 bool parse_recurrent(const KernelDesc& desc, RecurrentShape* shape,

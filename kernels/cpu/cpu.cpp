@@ -71,24 +71,12 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
       if (!parse_pool(desc, &shape, error)) return nullptr;
       return cpu::make_pool(desc.id, shape, context);
     }
-    case KernelId::attention:
-    case KernelId::attention_grad:
-    case KernelId::biased_attention:
-    case KernelId::biased_attention_grad:
-    case KernelId::biased_attention_grad_all:
-    case KernelId::twice_biased_attention:
-    case KernelId::twice_biased_attention_grad:
-    case KernelId::twice_biased_attention_grad_all: {
+    MPC_CASES_OF_ATTENTION : {
       AttentionShape shape;
       if (!parse_attention(desc, &shape, error)) return nullptr;
-      return cpu::make_attention(shape, context);
-    }
-    case KernelId::attention_bshd:
-    case KernelId::attention_grad_bshd: {
-      AttentionShape shape;
-      if (parse_attention(desc, &shape, error))
-        *error = std::string(kernel_name(desc.id)) +
-                 ": has no kernel for CPUs; compile the model for target cpu";
+      if (!shape.bshd) return cpu::make_attention(shape, context);
+      *error = std::string(kernel_name(desc.id)) +
+               ": has no kernel for CPUs; compile the model for target cpu";
       return nullptr;
     }
     case KernelId::lstm:

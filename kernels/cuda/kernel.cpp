@@ -69,16 +69,7 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
       kernel = make_cuda_pool(desc.id, shape, context, &why);
       break;
     }
-    case KernelId::attention:
-    case KernelId::attention_grad:
-    case KernelId::attention_bshd:
-    case KernelId::attention_grad_bshd:
-    case KernelId::biased_attention:
-    case KernelId::biased_attention_grad:
-    case KernelId::biased_attention_grad_all:
-    case KernelId::twice_biased_attention:
-    case KernelId::twice_biased_attention_grad:
-    case KernelId::twice_biased_attention_grad_all: {
+    MPC_CASES_OF_ATTENTION : {
       AttentionShape shape;
       if (!parse_attention(desc, &shape, error)) return nullptr;
       kernel = make_cuda_attention(shape, context, &why);

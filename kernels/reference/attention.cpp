@@ -97,20 +97,44 @@ template <typename T>
 using Wide =
     std::conditional_t<std::is_same_v<Sum<T>, double>, long double, double>;
 
+// The dropout of probabilities.
+template <typename T>
+class Kept {
+ public:
+  Kept(const AttentionShape& shape, void* const* operands) : shape_(shape) {
+    if (shape.has_dropout) dropout_ = shape.dropout(operands);
+  }
+
+  // `value`, which belongs to key `j`, after the dropout.
+  Sum<T> of(const Places& at, int64_t j, Sum<T> value) const {
+    if (!shape_.has_dropout) return value;
+    const bool keeps =
+        dropout_.keeps(static_cast<uint32_t>(at.sum * shape_.keys + j));
+    return keeps ? value * static_cast<Sum<T>>(dropout_.factor) : 0;
+  }
+
+ private:
+  const AttentionShape& shape_;
+  Dropout dropout_ = {};
+};
+
 template <typename T>
 void attention(const AttentionShape& s, void* const* operands) {
   const T* query = static_cast<const T*>(operands[0]);
   const T* key = static_cast<const T*>(operands[1]);
   const T* value = static_cast<const T*>(operands[2]);
-  const size_t results = 3 + s.bias_count;
+  const size_t results = s.first_result();
   const Output result(operands[results], s.result_dtypes[0]);
   Sum<T>* sums = static_cast<Sum<T>*>(operands[results + 1]);
+  const Kept<T> kept(s, operands);
   for_queries(s, [&](const Places& at) {
-    std::vector<Sum<T>> p = scores_of(s, at, query, key, operands + 3);
+    std::vector<Sum<T>> p =
+        scores_of(s, at, query, key, operands + s.first_bias());
     Sum<T> largest = p[0], sum = 0;
     for (Sum<T> score : p) largest = score > largest ? score : largest;
     const Sum<T> shift = softmax_shift(largest);
     for (Sum<T>& score : p) sum += score = std::exp(score - shift);
+    for (int64_t j = 0; j < at.visible; ++j) p[j] = kept.of(at, j, p[j]);
     for (int64_t e = 0; e < s.value_depth; ++e) {
       Sum<T> total = 0;
       for (int64_t j = 0; j < at.visible; ++j)
@@ -123,8 +147,9 @@ void attention(const AttentionShape& s, void* const* operands) {
   });
 }
 
-// With P the probabilities and o the result of a query, and dP = grad value':
-// the gradient of the scores with scale and biases is P (dP - grad o').
+// With P the probabilities and o the result of a query, and dP = grad value',
+// after the dropout if there is one: the gradient of the scores with scale and
+// biases is P (dP - grad o').
 template <typename T>
 void attention_grad(const AttentionShape& s, void* const* operands) {
   const T* grad = static_cast<const T*>(operands[0]);
@@ -133,7 +158,8 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
   const T* value = static_cast<const T*>(operands[3]);
   const T* result = static_cast<const T*>(operands[4]);
   const Sum<T>* sums = static_cast<const Sum<T>*>(operands[5]);
-  const size_t results = 6 + s.bias_count;
+  const size_t results = s.first_result();
+  const Kept<T> kept(s, operands);
   Sum<T>* bias_grad = nullptr;
   if (s.has_bias_grad) {
     bias_grad = static_cast<Sum<T>*>(operands[results + 3]);
@@ -145,7 +171,7 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
   const Output query_out(operands[results], s.result_dtypes[0]);
   for_queries(s, [&](const Places& at) {
     const std::vector<Sum<T>> scores =
-        scores_of(s, at, query, key, operands + 6);
+        scores_of(s, at, query, key, operands + s.first_bias());
     const T* g = grad + at.query * s.value_depth;
     const Sum<T> shared =
         dot(g, result + at.query * s.value_depth, s.value_depth);
@@ -154,10 +180,12 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
       const int64_t row = at.key(j);
       const Sum<T> p =
           std::exp((scores[j] - sums[at.sum]) - sums[s.rows() + at.sum]);
+      const Sum<T> kept_p = kept.of(at, j, p);
       for (int64_t e = 0; e < s.value_depth; ++e)
-        value_grad[row * s.value_depth + e] += p * Sum<T>(g[e]);
+        value_grad[row * s.value_depth + e] += kept_p * Sum<T>(g[e]);
       const Sum<T> p_grad =
-          dot(g, value + row * s.value_depth, s.value_depth) - shared;
+          kept.of(at, j, dot(g, value + row * s.value_depth, s.value_depth)) -
+          shared;
       if (bias_grad) bias_grad[at.biases[0] + j] += p * p_grad;
       const Sum<T> score_grad = Sum<T>(s.scale) * p * p_grad;
       for (int64_t d = 0; d < s.depth; ++d) {

@@ -51,16 +51,7 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
       if (!parse_pool(desc, &shape, error)) return nullptr;
       return reference::make_pool(desc.id, shape);
     }
-    case KernelId::attention:
-    case KernelId::attention_grad:
-    case KernelId::attention_bshd:
-    case KernelId::attention_grad_bshd:
-    case KernelId::biased_attention:
-    case KernelId::biased_attention_grad:
-    case KernelId::biased_attention_grad_all:
-    case KernelId::twice_biased_attention:
-    case KernelId::twice_biased_attention_grad:
-    case KernelId::twice_biased_attention_grad_all: {
+    MPC_CASES_OF_ATTENTION : {
       AttentionShape shape;
       if (!parse_attention(desc, &shape, error)) return nullptr;
       return reference::make_attention(desc.id, shape);

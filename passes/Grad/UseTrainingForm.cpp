@@ -39,9 +39,8 @@ struct UseTrainingFormPass
         if (!training)
           op.replaceByInferenceForm(rewriter);
         else if (!op.keepsFormInTraining() &&
-                 failed(op.replaceByTrainingForm(rewriter, index)))
+                 failed(op.replaceByTrainingForm(rewriter, index++)))
           return signalPassFailure();
-        index += training;
       }
       eraseDeadOps(func);
     }

@@ -60,8 +60,10 @@ static Value beforeGuard(Value value) {
 /// The softmax that computes the left factor of a product, perhaps guarded and
 /// reshaped, or rounded as models in 16 bit do after a softmax in f32:
 /// attention rounds probabilities to the format of its operands. Null if there
-/// is none; sets `*why` if it cannot be used.
-static train::SoftmaxOp softmaxOf(train::MatmulOp product, StringRef *why) {
+/// is none; sets `*why` if it cannot be used, and `*dropout` if there is one in
+/// between.
+static train::SoftmaxOp softmaxOf(train::MatmulOp product,
+                                  train::DropoutOp *dropout, StringRef *why) {
   Value value = product.getLhs();
   bool isAlone = true, isGuarded = false;
   StringRef between;
@@ -86,8 +88,10 @@ static train::SoftmaxOp softmaxOf(train::MatmulOp product, StringRef *why) {
       value = beforeReshape(reshape);
     } else if (isa_and_present<train::RoundToOp>(op)) {
       value = op->getOperand(0);
-    } else if (isa_and_present<train::DropoutOp>(op)) {
-      between = "probabilities have a dropout";
+    } else if (auto drops = dyn_cast_or_null<train::DropoutOp>(op)) {
+      if (*dropout)
+        between = "probabilities have several dropouts";
+      *dropout = drops;
       value = op->getOperand(0);
     } else {
       return nullptr;
@@ -109,6 +113,7 @@ struct Attention {
       : scores(scores), biases(scores, symbols) {}
 
   train::SoftmaxOp softmax;
+  train::DropoutOp dropout; ///< Null if there is none.
   train::MatmulOp inner;
   SmallVector<int64_t> scores; ///< [batch, heads, queries, keys].
   Rows query, key, value;
@@ -139,7 +144,8 @@ static std::optional<Attention> match(train::MatmulOp product,
                                       SymbolTable &symbols, StringRef *why) {
   if (product.getTransposeLhs())
     return std::nullopt;
-  train::SoftmaxOp softmax = softmaxOf(product, why);
+  train::DropoutOp dropout;
+  train::SoftmaxOp softmax = softmaxOf(product, &dropout, why);
   if (!softmax || !why->empty())
     return std::nullopt;
   std::optional<Scores> scores = readScores(softmax.getInput(), why);
@@ -150,6 +156,7 @@ static std::optional<Attention> match(train::MatmulOp product,
       extentsOf({softmax.getResult(), product.getLhs(), inner.getResult()}),
       symbols);
   result.softmax = softmax;
+  result.dropout = dropout;
   result.inner = inner;
 
   auto leading = [](Value value) { return shapeOf(value).drop_back(2); };
@@ -216,7 +223,8 @@ struct RecognizeAttention : OpRewritePattern<train::MatmulOp> {
         found->value.build(rewriter, loc, batch), biases,
         rewriter.getF32FloatAttr(found->scale),
         found->biases.isCausal() ? rewriter.getUnitAttr() : UnitAttr(),
-        /*bshd=*/UnitAttr());
+        /*bshd=*/UnitAttr(),
+        found->dropout ? found->dropout.getRatioAttr() : FloatAttr());
     rewriter.replaceOp(product,
                        train::reshapeTo(rewriter, loc, attention.getResult(),
                                         shapeOf(product.getResult())));

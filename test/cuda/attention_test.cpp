@@ -30,6 +30,7 @@ using kernels::testing::kAttentions;
 using kernels::testing::kBiasedAttentions;
 using kernels::testing::kCudaTypes;
 using kernels::testing::Types;
+using kernels::testing::with_dropout;
 
 class CudaAttention : public ::testing::Test {
  protected:
@@ -89,6 +90,8 @@ TEST_F(CudaAttention, ComposedStaysWithinTheBound) {
   expect_all(context(false), kAttentions);
   expect_all(context(false), kBiasedAttentions);
   expect_all(context(false), as_bshd(kAttentions));
+  expect_all(context(false), with_dropout(kAttentions));
+  expect_all(context(false), with_dropout(kBiasedAttentions));
 }
 
 // The graph of the fused engines, computed from its descriptors; for cases that
@@ -131,6 +134,10 @@ TEST_F(CudaAttention, SaysWhatComputesIt) {
       "cublasLt:algo 0, 10.0 us, fastest of 1 and mpc_attention_softmax_";
   EXPECT_EQ(said(kCudaTypes[0]),
             composed + "f32, as cuDNN's attention is of 16 bit");
+  EXPECT_EQ(said(bf16, with_dropout({kUsual})[0], KernelId::attention_dropout),
+            "cublasLt:algo 0, 10.0 us, fastest of 1 and "
+            "mpc_attention_dropout_bf16, as cuDNN's attention draws other "
+            "random numbers");
   EXPECT_EQ(said(kCudaTypes[4]),
             composed + "bf16, as cuDNN's attention has results of 16 bit");
   EXPECT_EQ(
@@ -190,7 +197,7 @@ TEST_F(CudaAttention, ManyHeadsAreTakenInParts) {
   const AttentionCase plain = {5, 2, 1, 3, 7, 4, 6, true};
   AttentionCase biased = plain;
   biased.biases = {{false, true, true}, {true, false, false}};
-  for (const AttentionCase& c : {plain, biased})
+  for (const AttentionCase& c : {plain, biased, with_dropout({biased})[0]})
     for (KernelId id : attention_ids(c))
       for (const auto& [dtype, result] : kCudaTypes) {
         const KernelDesc desc = attention_desc(id, c, dtype, result);

@@ -34,7 +34,7 @@ class Group:
 def make_families():
     seeds = "those in the group's JSON file, the first with which rounding is not amplified"
     packages = EXPORTS + " torchvision transformers"
-    groups = "attention convolutional decoders encoders images perception sequences tables"
+    groups = "attention convolutional decoders dropout encoders images perception sequences tables"
     return {
         f"families-{name}": Group(f"goldens/families/{name}", f"goldens/families/make_families.py {name}", packages, seeds)
         for name in groups.split()

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string_view>
 
 #include "kernels/float_types.h"
 #include "kernels/shapes.h"
@@ -100,22 +101,22 @@ std::vector<const double*> biases_of(
     int64_t row) {
   std::vector<const double*> biases;
   for (size_t i = 0; i < s.bias_count; ++i)
-    biases.push_back(&inputs[(s.forward ? 3 : 6) + i]
+    biases.push_back(&inputs[s.first_bias() + i]
                             [s.bias_at(i, row / s.queries, row % s.queries)]);
   return biases;
 }
 
 bool is_forward(KernelId id) {
-  return id == KernelId::attention || id == KernelId::attention_bshd ||
-         id == KernelId::biased_attention ||
-         id == KernelId::twice_biased_attention;
+  return std::string_view(kernel_name(id)).find("grad") ==
+         std::string_view::npos;
 }
 
 bool is_bshd(KernelId id) {
   return id == KernelId::attention_bshd || id == KernelId::attention_grad_bshd;
 }
 
-// The operand with the logarithms of sums, which have one layout.
+// The operand with the logarithms of sums, which have one layout, of a kernel
+// that may have the other.
 size_t sums_of(const KernelDesc& desc) { return is_forward(desc.id) ? 4 : 5; }
 
 // The description with heads and rows exchanged: of the other layout.
@@ -140,14 +141,19 @@ void swap_heads(const std::vector<int64_t>& shape,
 }
 
 bool has_bias_grad(KernelId id) {
-  return id == KernelId::biased_attention_grad_all ||
-         id == KernelId::twice_biased_attention_grad_all;
+  return std::string_view(kernel_name(id)).find("grad_all") !=
+         std::string_view::npos;
 }
 
 }  // namespace
 
 std::vector<AttentionCase> as_bshd(std::vector<AttentionCase> cases) {
   for (AttentionCase& c : cases) c.bshd = true;
+  return cases;
+}
+
+std::vector<AttentionCase> with_dropout(std::vector<AttentionCase> cases) {
+  for (AttentionCase& c : cases) c.dropout = 0.3f;
   return cases;
 }
 
@@ -159,7 +165,15 @@ std::vector<KernelId> attention_ids(const AttentionCase& c) {
        KernelId::biased_attention_grad_all},
       {KernelId::twice_biased_attention, KernelId::twice_biased_attention_grad,
        KernelId::twice_biased_attention_grad_all}};
-  return ids[c.biases.size()];
+  const std::vector<KernelId> dropout_ids[] = {
+      {KernelId::attention_dropout, KernelId::attention_dropout_grad},
+      {KernelId::biased_attention_dropout,
+       KernelId::biased_attention_dropout_grad,
+       KernelId::biased_attention_dropout_grad_all},
+      {KernelId::twice_biased_attention_dropout,
+       KernelId::twice_biased_attention_dropout_grad,
+       KernelId::twice_biased_attention_dropout_grad_all}};
+  return (c.dropout > 0 ? dropout_ids : ids)[c.biases.size()];
 }
 
 KernelDesc attention_desc(KernelId id, const AttentionCase& c,
@@ -174,7 +188,9 @@ KernelDesc attention_desc(KernelId id, const AttentionCase& c,
   const auto as_result = [&](const TensorDesc& tensor) {
     return TensorDesc{result, tensor.shape};
   };
-  const std::vector<int64_t> attributes{c.causal, float_bits(c.scale)};
+  std::vector<int64_t> attributes{c.causal, float_bits(c.scale)};
+  if (c.dropout > 0)
+    attributes.insert(attributes.end(), {float_bits(c.dropout), 5});
   std::vector<TensorDesc> biases;
   for (const BiasExtents& bias : c.biases)
     biases.push_back({sum,
@@ -186,6 +202,8 @@ KernelDesc attention_desc(KernelId id, const AttentionCase& c,
     desc.operands = {query, key, value};
   else
     desc.operands = {output, query, key, value, output, sums};
+  if (c.dropout > 0)
+    desc.operands.insert(desc.operands.end(), 2, {MPC_DTYPE_I64, {}});
   desc.operands.insert(desc.operands.end(), biases.begin(), biases.end());
   if (forward)
     desc.operands.insert(desc.operands.end(), {as_result(output), sums});
@@ -194,6 +212,14 @@ KernelDesc attention_desc(KernelId id, const AttentionCase& c,
                          {as_result(query), as_result(key), as_result(value)});
   if (has_bias_grad(id)) desc.operands.push_back(biases[0]);
   return is_bshd(id) ? with_swapped_heads(desc) : desc;
+}
+
+// The kernel whose gradient has this shape.
+static KernelId forward_of(const AttentionShape& shape) {
+  AttentionCase c{};
+  c.biases.resize(shape.bias_count);
+  c.dropout = shape.ratio;
+  return attention_ids(c)[0];
 }
 
 AttentionExpectation::AttentionExpectation(const KernelDesc& desc)
@@ -220,35 +246,35 @@ AttentionExpectation::AttentionExpectation(const KernelDesc& desc)
 
 void AttentionExpectation::expect() {
   const KernelDesc& desc = desc_;
-  const bool forward = is_forward(desc.id);
-  const size_t drawn = forward ? 3 : 4;
-  const size_t biases = shape_of(desc).bias_count;
+  const AttentionShape shape = shape_of(desc);
+  const bool forward = shape.forward;
   const auto draw = [&](size_t operand) {
     return representable(desc.operands[operand],
                          uniform(static_cast<int>(operand) + 1,
                                  element_count(desc.operands[operand])));
   };
-  for (size_t i = 0; i < drawn; ++i) inputs_.push_back(draw(i));
-  std::vector<std::vector<double>> drawn_biases;
-  for (size_t i = 0; i < biases; ++i)
-    drawn_biases.push_back(draw((forward ? 3 : 6) + i));
+  for (size_t i = 0; i < (forward ? 3u : 4u); ++i) inputs_.push_back(draw(i));
+  // Seed and step of a dropout, and the biases.
+  std::vector<std::vector<double>> others;
+  if (shape.has_dropout) others = {{-7}, {123456789012}};
+  for (size_t i = 0; i < shape.bias_count; ++i)
+    others.push_back(draw(shape.first_bias() + i));
   if (!forward) {
     const std::vector<TensorDesc>& all = desc.operands;
-    const KernelId ids[] = {KernelId::attention, KernelId::biased_attention,
-                            KernelId::twice_biased_attention};
-    KernelDesc first{ids[biases], {all[1], all[2], all[3]}, desc.attributes};
+    KernelDesc first{
+        forward_of(shape), {all[1], all[2], all[3]}, desc.attributes};
     std::vector<std::vector<double>> first_inputs = {inputs_[1], inputs_[2],
                                                      inputs_[3]};
-    for (size_t i = 0; i < biases; ++i) {
-      first.operands.push_back(all[6 + i]);
-      first_inputs.push_back(drawn_biases[i]);
-    }
+    first.operands.insert(
+        first.operands.end(), all.begin() + 6,
+        all.begin() + 6 + static_cast<int64_t>(others.size()));
+    first_inputs.insert(first_inputs.end(), others.begin(), others.end());
     first.operands.insert(first.operands.end(), {all[4], all[5]});
     const std::vector<std::vector<double>> made = exact(first, first_inputs);
     inputs_.push_back(representable(all[4], made[0]));
     inputs_.push_back(in_two_parts(all[5], made[1]));
   }
-  inputs_.insert(inputs_.end(), drawn_biases.begin(), drawn_biases.end());
+  inputs_.insert(inputs_.end(), others.begin(), others.end());
   outputs_ = exact(desc, inputs_);
   for (const std::vector<double>& output : outputs_)
     bounds_.emplace_back(output.size(), 0.0);
@@ -256,6 +282,9 @@ void AttentionExpectation::expect() {
     bound_forward();
   else
     bound_gradient();
+  if (shape.has_dropout)
+    for (size_t o = 0; o < outputs_.size(); ++o)
+      for (double& bound : bounds_[o]) bound /= 1 - shape.ratio;
   for (size_t o = 0; o < outputs_.size(); ++o) {
     const mpc_dtype_t dtype = desc.operands[inputs_.size() + o].dtype;
     for (size_t i = 0; i < outputs_[o].size(); ++i)

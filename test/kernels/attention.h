@@ -23,10 +23,13 @@ struct AttentionCase {
   float scale = 0.25f;
   std::vector<BiasExtents> biases = {};
   bool bshd = false;  // Operands are [B, T, H, D]; without biases.
+  float dropout = 0;  // Dropout of the probabilities; not with bshd.
 };
 
 // The same cases of [B, T, H, D].
 std::vector<AttentionCase> as_bshd(std::vector<AttentionCase> cases);
+// The same cases with a dropout.
+std::vector<AttentionCase> with_dropout(std::vector<AttentionCase> cases);
 
 // Sizes near those of vectors, strips and blocks; longer and shorter keys.
 inline const std::vector<AttentionCase> kAttentions = {

@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "kernels/dropout.h"
 #include "kernels/float_types.h"
 
 namespace mpc::kernels::testing {
@@ -47,6 +48,12 @@ TEST(Attention, StaysWithinTheBoundWithBiases) {
   expect_on_cpu(kLargeBiasedAttentions, {{2, false}});
 }
 
+TEST(Attention, StaysWithinTheBoundWithDropout) {
+  expect_on_cpu(with_dropout(kAttentions), {{1, false}, {3, true}});
+  expect_on_cpu(with_dropout(kBiasedAttentions), {{2, false}});
+  expect_on_cpu(with_dropout(kLargeAttentions), {{2, false}});
+}
+
 void expect_on_reference(const std::vector<AttentionCase>& cases) {
   for (const AttentionCase& c : cases)
     for (KernelId id : attention_ids(c))
@@ -66,6 +73,8 @@ TEST(Attention, ReferenceStaysWithinTheBound) {
   expect_on_reference(kAttentions);
   expect_on_reference(kBiasedAttentions);
   expect_on_reference(as_bshd(kAttentions));
+  expect_on_reference(with_dropout(kAttentions));
+  expect_on_reference(with_dropout(kBiasedAttentions));
 }
 
 // Each gradient may have its own type.
@@ -112,6 +121,41 @@ TEST(Attention, AnyNumberOfThreadsGivesTheSameBits) {
   expect_same_bits(kLargeAttentions);
   expect_same_bits(kBiasedAttentions);
   expect_same_bits(kLargeBiasedAttentions);
+  expect_same_bits(with_dropout(kBiasedAttentions));
+}
+
+// The known answers of Random123, and the first number of SplitMix64.
+TEST(Attention, DropoutTakesTheBitsOfPhilox) {
+  EXPECT_TRUE((Dropout{0, 0, 0xff1dae59u, 1}.keeps(0)));
+  EXPECT_FALSE((Dropout{0, 0, 0xff1dae5au, 1}.keeps(0)));
+  EXPECT_TRUE((Dropout{~0u, ~0u, 0x2c3f628bu, 1}.keeps(~0u)));
+  EXPECT_FALSE((Dropout{~0u, ~0u, 0x2c3f628cu, 1}.keeps(~0u)));
+  EXPECT_EQ(split_mix(0), 0xe220a8397b1dcdafu);
+}
+
+// Probabilities are equal and the values a unit matrix, so the result is the
+// dropout of equal numbers.
+TEST(Attention, DropsTheElementsThatAreDocumented) {
+  constexpr int64_t kCount = 24;
+  AttentionCase c{1, 1, 1, kCount, kCount, 1, kCount, false, 1.0f};
+  c.dropout = 0.25f;
+  std::vector<double> unit(kCount * kCount);
+  for (size_t i = 0; i < kCount; ++i) unit[i * kCount + i] = 1;
+  const KernelDesc desc =
+      attention_desc(KernelId::attention_dropout, c, f32, f32);
+  const std::vector<double> zeros(kCount);
+  const std::vector<Buffer> operands =
+      run_on(desc, {1, false}, {zeros, zeros, unit, {11}, {3}});
+  const std::vector<double> result = values_of(desc.operands[5], operands[5]);
+  const Dropout dropout = Dropout::of(0.25f, 5, 11, 3);
+  int64_t kept = 0;
+  for (uint32_t i = 0; i < result.size(); ++i) {
+    const bool keeps = dropout.keeps(i);
+    EXPECT_NEAR(result[i], keeps ? 1 / (0.75 * kCount) : 0, 1e-7) << i;
+    kept += keeps;
+  }
+  // 432 of 576 are expected, with a standard deviation of 10.4.
+  EXPECT_NEAR(static_cast<double>(kept), 432, 40);
 }
 
 // Scores far apart, equal, and NaN. The first probability is 1 if the

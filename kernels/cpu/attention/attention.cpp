@@ -163,11 +163,20 @@ class AttentionKernel : public Kernel {
     T* high = static_cast<T*>(operand) + row;
     return {high, high + shape_.rows()};
   }
-  // Sets the addresses of the biases, which are operands from `biases` on.
-  void set_biases(Strip* strip, void* const* biases, int64_t head) const {
+  // Sets the addresses of the biases, and `dropout`, which is that of the call.
+  void set_operands(Strip* strip, void* const* operands, int64_t head,
+                    const Dropout& dropout) const {
     for (size_t i = 0; i < shape_.bias_count; ++i)
-      strip->biases[i] = static_cast<const float*>(biases[i]) +
-                         shape_.bias_at(i, head, strip->first);
+      strip->biases[i] =
+          static_cast<const float*>(operands[shape_.first_bias() + i]) +
+          shape_.bias_at(i, head, strip->first);
+    if (!shape_.has_dropout) return;
+    strip->dropout = &dropout;
+    strip->first_element = static_cast<uint32_t>(
+        (head * shape_.queries + strip->first) * shape_.keys);
+  }
+  Dropout dropout_of(void* const* operands) const {
+    return shape_.has_dropout ? shape_.dropout(operands) : Dropout{};
   }
   int64_t key_head_of(int64_t head) const {
     return head / (shape_.heads / shape_.key_heads);
@@ -249,8 +258,9 @@ class Forward final : public AttentionKernel {
   bool run_strip(int64_t head, int64_t index, void* const* operands,
                  void** buffers, StripProducts::Run* products) const {
     Strip strip = strips_.at(index);
-    set_biases(&strip, operands + 3, head);
-    const size_t results = 3 + shape_.bias_count;
+    const Dropout dropout = dropout_of(operands);
+    set_operands(&strip, operands, head, dropout);
+    const size_t results = shape_.first_result();
     const int64_t first = head * shape_.queries + strip.first;
     buffers[kQuery] = input(operands[0], first, shape_.depth);
     buffers[kResult] = at(operands[results], first, shape_.value_depth,
@@ -342,7 +352,7 @@ class Backward final : public AttentionKernel {
   };
 
   // The index of the first result.
-  size_t results() const { return 6 + shape_.bias_count; }
+  size_t results() const { return shape_.first_result(); }
   int64_t group() const { return shape_.heads / shape_.key_heads; }
 
   // Clears the elements to which the heads of an item add.
@@ -444,7 +454,8 @@ class Backward final : public AttentionKernel {
   bool run_strip(int64_t head, int64_t index, void* const* operands,
                  void** buffers, StripProducts::Run* products) const {
     Strip strip = strips_.at(index);
-    set_biases(&strip, operands + 6, head);
+    const Dropout dropout = dropout_of(operands);
+    set_operands(&strip, operands, head, dropout);
     if (shape_.has_bias_grad)
       strip.bias_grad = static_cast<float*>(operands[results() + 3]) +
                         shape_.bias_at(0, head, strip.first);

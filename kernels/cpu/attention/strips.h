@@ -21,6 +21,9 @@ struct Strip {
   // The first row of each bias, and of the gradient of the first, or null.
   std::array<const float*, kMaxBiases> biases = {};
   float* bias_grad = nullptr;
+  // The dropout of the probabilities and the number of the first one, or null.
+  const Dropout* dropout = nullptr;
+  uint32_t first_element = 0;
 };
 
 class Strips {

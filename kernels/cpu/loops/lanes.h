@@ -9,6 +9,7 @@ struct Lanes {
   static constexpr int64_t kWidth = MPC_VECTOR_WIDTH;
   typedef float F32 __attribute__((vector_size(4 * MPC_VECTOR_WIDTH)));
   typedef uint32_t U32 __attribute__((vector_size(4 * MPC_VECTOR_WIDTH)));
+  typedef uint64_t U64 __attribute__((vector_size(4 * MPC_VECTOR_WIDTH)));
   typedef uint16_t U16 __attribute__((vector_size(2 * MPC_VECTOR_WIDTH)));
 
   static MPC_INLINE void load(const float* from, F32* to) {
@@ -35,6 +36,23 @@ struct Lanes {
     F32 wide = {};
     for (int64_t i = 0; i < kWidth; ++i) wide[i] = from[i];
     *to = wide;
+#endif
+  }
+
+  // The products of the lower halves of 64-bit lanes.
+  static MPC_INLINE void multiply_low(U64* value, uint32_t factor) {
+#if defined(__x86_64__) && MPC_VECTOR_WIDTH == 16
+    __m512i lanes;
+    std::memcpy(&lanes, value, sizeof lanes);
+    lanes = _mm512_maskz_mul_epu32(0xff, lanes, _mm512_set1_epi64(factor));
+    std::memcpy(value, &lanes, sizeof lanes);
+#elif defined(__x86_64__) && MPC_VECTOR_WIDTH == 8
+    __m256i lanes;
+    std::memcpy(&lanes, value, sizeof lanes);
+    lanes = _mm256_mul_epu32(lanes, _mm256_set1_epi64x(factor));
+    std::memcpy(value, &lanes, sizeof lanes);
+#else
+    *value = (*value & 0xffffffffu) * factor;
 #endif
   }
 

@@ -61,8 +61,10 @@ class ComposedAttention final : public CudaKernel {
 
   // Returns what failed.
   std::string make() {
-    function_name_ = std::string("mpc_attention_softmax_") +
-                     (forward_ ? "" : "grad_") + mpc_dtype_name(shape_.dtype);
+    function_name_ =
+        std::string(shape_.has_dropout ? "mpc_attention_dropout_"
+                                       : "mpc_attention_softmax_") +
+        (forward_ ? "" : "grad_") + mpc_dtype_name(shape_.dtype);
     std::string error;
     function_ =
         context_.shared->function(context_, function_name_.c_str(), &error);
@@ -128,7 +130,7 @@ class ComposedAttention final : public CudaKernel {
         {kP, kGrad, kValueGrad, s, e, rows_, true, false, results[2]}};
   }
   // The index of the first result.
-  size_t results() const { return (forward_ ? 3u : 6u) + shape_.bias_count; }
+  size_t results() const { return shape_.first_result(); }
   // The number of products before the softmax.
   size_t products_before() const { return forward_ ? 1 : 2; }
 
@@ -218,8 +220,8 @@ class ComposedAttention final : public CudaKernel {
     std::string error;
     for (size_t i = 0; i < all.size() && error.empty(); ++i) {
       if (i == products_before())
-        error = run_softmax(part, head, buffers, sums,
-                            operands + (forward_ ? 3 : 6), bias_grad, stream);
+        error =
+            run_softmax(part, head, buffers, sums, operands, bias_grad, stream);
       if (!error.empty()) break;
       const CUdeviceptr factors[] = {buffers[all[i].lhs], buffers[all[i].rhs],
                                      buffers[all[i].result]};
@@ -232,7 +234,7 @@ class ComposedAttention final : public CudaKernel {
   // `sums` are the high parts of the sums; the low ones follow those of all
   // heads. `head` is the part's first head of the keys.
   std::string run_softmax(const Part& part, int64_t head, CUdeviceptr* buffers,
-                          CUdeviceptr sums, const CUdeviceptr* biases,
+                          CUdeviceptr sums, const CUdeviceptr* operands,
                           CUdeviceptr bias_grad, cuda::CUstream stream) const {
     CUdeviceptr rests =
         sums + static_cast<size_t>(shape_.rows()) * sizeof(float);
@@ -245,10 +247,20 @@ class ComposedAttention final : public CudaKernel {
                            static_cast<int32_t>(shape_.heads),
                            head * (shape_.heads / shape_.key_heads),
                            {},
-                           {}};
+                           {},
+                           nullptr,
+                           nullptr,
+                           shape_.ratio,
+                           shape_.index};
     for (size_t i = 0; i < shape_.bias_count; ++i) {
-      params.biases[i] = reinterpret_cast<const float*>(biases[i]);
+      params.biases[i] =
+          reinterpret_cast<const float*>(operands[shape_.first_bias() + i]);
       params.bias_strides[i] = shape_.biases[i];
+    }
+    if (shape_.has_dropout) {
+      params.seed = reinterpret_cast<const int64_t*>(operands[shape_.seed()]);
+      params.step =
+          reinterpret_cast<const int64_t*>(operands[shape_.seed() + 1]);
     }
     constexpr int64_t kWarp = 32;
     CUdeviceptr bias_terms = bias_grad ? buffers[kPGrads] : CUdeviceptr{0};

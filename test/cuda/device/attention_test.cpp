@@ -12,10 +12,12 @@ namespace {
 class DeviceAttention : public ::testing::TestWithParam<size_t> {
  protected:
   static AttentionCase attention() {
-    return all_of<AttentionCase>({kAttentions, kLargeAttentions,
-                                  kBiasedAttentions, kLargeBiasedAttentions,
-                                  as_bshd(kAttentions),
-                                  as_bshd(kLargeAttentions)})[GetParam()];
+    return all_of<AttentionCase>(
+        {kAttentions, kLargeAttentions, kBiasedAttentions,
+         kLargeBiasedAttentions, as_bshd(kAttentions),
+         as_bshd(kLargeAttentions), with_dropout(kAttentions),
+         with_dropout(kLargeAttentions),
+         with_dropout(kBiasedAttentions)})[GetParam()];
   }
   static void expect_all(const CudaContext& context) {
     for (KernelId id : attention_ids(attention()))
@@ -55,9 +57,9 @@ TEST_P(DeviceAttention, Composed) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, DeviceAttention,
                          ::testing::Range(size_t{0},
-                                          2 * kAttentions.size() +
-                                              2 * kLargeAttentions.size() +
-                                              kBiasedAttentions.size() +
+                                          3 * kAttentions.size() +
+                                              3 * kLargeAttentions.size() +
+                                              2 * kBiasedAttentions.size() +
                                               kLargeBiasedAttentions.size()),
                          number_of);
 

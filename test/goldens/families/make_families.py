@@ -9,7 +9,7 @@ make_families.py [--only REGEX] [GROUP...]: convolutional.py and the files besid
   GROUP/NAME.npz             two batches
   GROUP/GROUP.json           losses in f32 and under torch.autocast in bf16, and the options of mpc
 
-Dropout is 0, eval() is not called, losses are those of the two batches in turn, with AdamW. ONNX has no detach() and no
+Dropout is 0, except in the group of that name (../makers/masks.py), eval() is not called, losses are those of the two batches in turn, with AdamW. ONNX has no detach() and no
 padding_idx: no model has the one, no input the other. The seed is the first with which PyTorch itself, started from
 weights that differ by a millionth, keeps to its losses within 2e-5; and in bf16, and from weights that differ by a
 thousandth, within 5e-3: ReLU, the largest of several and norms of a batch amplify rounding, where nothing can be
@@ -38,7 +38,10 @@ import torch.nn.functional as F
 from registry import FAMILIES
 
 HERE = pathlib.Path(__file__).resolve().parent
-GROUPS = ["attention", "convolutional", "images", "sequences", "tables", "encoders", "decoders", "perception"]
+sys.path.append(str(HERE.parent / "makers"))
+from masks import Masks
+
+GROUPS = ["attention", "convolutional", "dropout", "images", "sequences", "tables", "encoders", "decoders", "perception"]
 STEPS, RATE, BATCHES = 20, 0.003, 2
 # Half of the test's tolerance in bf16, a fifth in fp32.
 ROUNDING, BF16_ROUNDING = 2e-5, 5e-3
@@ -50,7 +53,7 @@ def make(family, seed):
     module.train()
     for part in module.modules():
         if isinstance(part, nn.modules.dropout._DropoutNd):
-            part.p = 0.0
+            part.p = family.dropout
     with torch.no_grad(): # Zeros hide faults, and exporters merge equal parameters.
         for parameter in module.parameters():
             if parameter.requires_grad:
@@ -99,7 +102,7 @@ def train(family, seed, autocast=False, noise=None, size=1e-6):
     losses = []
     for step in range(STEPS):
         update.zero_grad()
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast), Masks(step):
             output = module(*batch_of(inputs, step, family))
         loss = loss_of(family, output.float(), *batch_of(targets, step, family))
         loss.backward()

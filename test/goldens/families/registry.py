@@ -11,10 +11,10 @@ FAMILIES = {}
 
 
 class Family:
-    def __init__(self, build, group, loss, batch=4, axis=-1, exporters="script dynamo", compile=()):
+    def __init__(self, build, group, loss, batch=4, axis=-1, exporters="script dynamo", compile=(), dropout=0.0):
         self.name, self.build, self.group = build.__name__.replace("_", "-"), build, group
         self.loss, self.batch, self.axis, self.compile = loss, batch, axis, list(compile)
-        self.exporters = exporters.split()
+        self.exporters, self.dropout = exporters.split(), dropout
 
 
 def family(loss, **options):
@@ -66,17 +66,17 @@ class Of(nn.Module):
         return self.output(result) if callable(self.output) else result[self.output]
 
 
-def transformer(model, config, inputs, output="logits", attention=None, **always):
-    """A model of the package transformers without dropout; attention: "eager" or "sdpa"."""
-    without_dropout(config)
+def transformer(model, config, inputs, output="logits", attention=None, dropout=0.0, **always):
+    """A model of the package transformers; attention: "eager" or "sdpa"."""
+    set_dropout(config, dropout)
     if attention:
         config._attn_implementation = attention
     return Of(model(config), inputs, output, **always), inputs
 
 
-def without_dropout(config):
+def set_dropout(config, ratio):
     for key, value in config.to_dict().items():
         if "drop" in key and isinstance(value, (int, float)) and not isinstance(value, bool):
-            setattr(config, key, type(value)(0))
+            setattr(config, key, type(value)(ratio))
         if hasattr(getattr(config, key, None), "to_dict"):
-            without_dropout(getattr(config, key))
+            set_dropout(getattr(config, key), ratio)

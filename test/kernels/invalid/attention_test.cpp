@@ -105,6 +105,33 @@ TEST(Attention, CpusHaveNoBshd) {
   }
 }
 
+TEST(Attention, RefusesWrongDropouts) {
+  AttentionCase c{2, 6, 2, 5, 7, 4, 3, false};
+  c.dropout = 0.5f;
+  const KernelDesc right =
+      attention_desc(KernelId::attention_dropout, c, f32, f32);
+  KernelDesc desc = right;
+  desc.attributes[2] = float_bits(1.0f);
+  expect_refused(desc,
+                 "attention_dropout: ratio must lie in [0, 1), found 1.000000");
+  desc = right;
+  desc.attributes[2] = float_bits(-0.5f);
+  expect_refused(
+      desc, "attention_dropout: ratio must lie in [0, 1), found -0.500000");
+  desc = right;
+  desc.attributes[3] = -1;
+  std::string error;
+  EXPECT_FALSE(make_cpu_kernel(desc, {2, false}, &error));
+  EXPECT_NE(error.find("index"), std::string::npos) << error;
+  desc = right;
+  desc.operands[4].dtype = MPC_DTYPE_I32;
+  expect_refused(desc, "attention_dropout: operand 4 must be i64, found i32");
+  desc = right;
+  desc.operands[3].shape = {1};
+  expect_refused(desc,
+                 "attention_dropout: operand 3 must have rank 0, found 1");
+}
+
 TEST(Attention, RefusesWrongBiases) {
   AttentionCase c{2, 6, 2, 5, 7, 4, 3, false};
   c.biases = {{true, false, false}, {false, true, true}};

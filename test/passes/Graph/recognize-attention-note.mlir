@@ -1,14 +1,18 @@
 // RUN: mpc-opt %s --mpc-recognize-attention --split-input-file | FileCheck %s
 
 // A note names the products of a softmax that do not become attention, by reason.
-// CHECK: mpc.notes = ["product 'one' and 1 more of a softmax: attention not recognised, so scores are stored: probabilities have a dropout", "product 'three' of a softmax: attention not recognised, so scores are stored: scores have a soft cap (tanh)"]
+// CHECK: mpc.notes = ["product 'one' and 1 more of a softmax: attention not recognised, so scores are stored: probabilities have several dropouts", "product 'three' of a softmax: attention not recognised, so scores are stored: scores have a soft cap (tanh)"]
 func.func @reasons(%q: tensor<2x5x8xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>) {
   %s = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
   %p = train.softmax %s {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %d = train.dropout %p {ratio = 0.5 : f32} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
-  %y = train.matmul %d, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("one")
-  %e = train.dropout %p {ratio = 0.25 : f32} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
-  %x = train.matmul %e, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("two")
+  %e = train.dropout %d {ratio = 0.25 : f32} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %y = train.matmul %e, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("one")
+  %u = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
+  %r = train.softmax %u {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %f = train.dropout %r {ratio = 0.5 : f32} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %g = train.dropout %f {ratio = 0.5 : f32} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %x = train.matmul %g, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("two")
   %t = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
   %b = train.tanh %t : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %o = train.softmax %b {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>

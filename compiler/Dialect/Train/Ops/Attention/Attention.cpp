@@ -1,8 +1,14 @@
 //===- Attention.cpp - Fused attention ------------------------------------===//
+//
+// Attention, attention with a dropout of the probabilities, and the gradients
+// of both.
+//
+//===----------------------------------------------------------------------===//
 
 #include "compiler/Dialect/Train/IR/Infer.h"
 #include "compiler/Dialect/Train/IR/OpFacts.h"
 #include "compiler/Dialect/Train/IR/Train.h"
+#include "compiler/Dialect/Train/Ops/Random/RandomKey.h"
 #include "compiler/Support/Locations.h"
 
 #include "llvm/ADT/bit.h"
@@ -11,16 +17,27 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
+/// For ops with `bshd`.
+template <typename Op> using Bshd = decltype(std::declval<Op>().getBshd());
+
+/// Whether heads lie inside the sequence.
+template <typename Op> static bool isBshd(Op op) {
+  if constexpr (llvm::is_detected<Bshd, Op>::value)
+    return op.getBshd();
+  else
+    return false;
+}
+
 /// The extents [B, H, T, D] of an operand or result, from or to its shape.
 template <typename Adaptor>
 static SmallVector<int64_t> reordered(Adaptor op, ArrayRef<int64_t> shape) {
   SmallVector<int64_t> extents(shape);
-  if (op.getBshd() && extents.size() == 4)
+  if (isBshd(op) && extents.size() == 4)
     std::swap(extents[1], extents[2]);
   return extents;
 }
 
-/// Checks the operands that both ops have and computes the extents [B, H, T, D]
+/// Checks the operands that all ops have and computes the extents [B, H, T, D]
 /// of the result.
 template <typename Adaptor>
 static LogicalResult checkAttention(Adaptor op, const OpError &error,
@@ -36,7 +53,7 @@ static LogicalResult checkAttention(Adaptor op, const OpError &error,
           ArrayRef<int64_t>(value).drop_back()) // attention_c2
     return error(
         "a query of [", shapeOf(op.getQuery()), "] needs a key of [", query[0],
-        op.getBshd() ? ", length, heads, " : ", heads, length, ", query[3],
+        isBshd(op) ? ", length, heads, " : ", heads, length, ", query[3],
         "] and a value that differs in the last extent at most, but "
         "they are [",
         shapeOf(op.getKey()), "] and [", shapeOf(op.getValue()), "]");
@@ -48,7 +65,7 @@ static LogicalResult checkAttention(Adaptor op, const OpError &error,
     return error("'scale' must be finite");
   if (op.getBiases().size() > 2) // attention_c6
     return error("has at most two biases, but found ", op.getBiases().size());
-  if (op.getBshd() && !op.getBiases().empty()) // attention_c7
+  if (isBshd(op) && !op.getBiases().empty()) // attention_c7
     return error("'bshd' excludes biases");
   for (Value bias : op.getBiases()) { // attention_c5
     int64_t scores[] = {query[0], query[1], query[2], key[2]};
@@ -87,12 +104,14 @@ template <typename Op> static SmallVector<int64_t> kernelAttributes(Op op) {
           int64_t(llvm::bit_cast<uint32_t>(op.getScale().convertToFloat()))};
 }
 
-//===----------------------------------------------------------------------===//
-// AttentionOp
-//===----------------------------------------------------------------------===//
+/// The names of kernels by the number of their biases.
+static StringRef nameByBiases(size_t count, ArrayRef<StringRef> names) {
+  return names[count];
+}
 
-static LogicalResult inferTypes(AttentionOp::Adaptor op, const OpError &error,
-                                SmallVectorImpl<Type> &types) {
+template <typename Adaptor>
+static LogicalResult inferForward(Adaptor op, const OpError &error,
+                                  SmallVectorImpl<Type> &types) {
   SmallVector<int64_t> result;
   if (failed(checkAttention(op, error, result)))
     return failure();
@@ -101,38 +120,115 @@ static LogicalResult inferTypes(AttentionOp::Adaptor op, const OpError &error,
   types.push_back(pinnedType(sumsShape(result), op.getQuery()));
   return success();
 }
+
+template <typename Adaptor>
+static LogicalResult inferBackward(Adaptor op, const OpError &error,
+                                   SmallVectorImpl<Type> &types) {
+  SmallVector<int64_t> result;
+  if (failed(checkAttention(op, error, result)) ||
+      failed(checkShape("grad", op.getGrad(), reordered(op, result), error)) ||
+      failed(
+          checkShape("result", op.getResult(), reordered(op, result), error)) ||
+      failed(checkShape("log_sum_exp", op.getLogSumExp(), sumsShape(result),
+                        error)))
+    return failure();
+  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
+    types.push_back(
+        RankedTensorType::get(shapeOf(operand), elementOf(op.getGrad())));
+  if (!op.getNeedsBias())
+    return success();
+  if (op.getBiases().empty()) // attention_grad_c1
+    return error("'needs_bias' requires a bias");
+  types.push_back(pinnedType(shapeOf(op.getBiases()[0]), op.getGrad()));
+  return success();
+}
+
+/// Builds the gradient of `op`, whose biases begin with operand `firstBias`.
+/// `build` creates the op for a list of biases and whether the gradient of the
+/// first is needed.
+template <typename Op, typename Build>
+static LogicalResult
+buildAttentionGradient(Op op, size_t firstBias, ValueRange resultGrads,
+                       ArrayRef<bool> needed,
+                       MutableArrayRef<Value> operandGrads, Build build) {
+  if (resultGrads[1])
+    return op.emitOpError(
+        "has no gradient through 'log_sum_exp'; only its first "
+        "result may lead to the loss");
+  SmallVector<Value> biases(op.getBiases());
+  bool needsBias = !biases.empty() && needed[firstBias];
+  auto grad = build(biases, needsBias);
+  for (size_t i = 0; i < 3; ++i)
+    if (needed[i])
+      operandGrads[i] = grad->getResult(i);
+  if (needsBias)
+    operandGrads[firstBias] = grad.getBiasGrad();
+  // A kernel computes the gradient of one bias. Both are rarely learned.
+  if (biases.size() == 2 && needed[firstBias + 1]) {
+    std::swap(biases[0], biases[1]);
+    operandGrads[firstBias + 1] = build(biases, true).getBiasGrad();
+  }
+  return success();
+}
+
+/// The operations of attention.
+template <typename Op> static int64_t countForward(Op op) {
+  return countPairs(op) *
+         (2 * (shapeOf(op.getQuery())[3] + shapeOf(op.getValue())[3]) + 14);
+}
+
+/// Two products compute scores and gradients of probabilities, three the
+/// results.
+template <typename Op> static int64_t countBackward(Op op) {
+  return countPairs(op) *
+         (6 * shapeOf(op.getQuery())[3] + 4 * shapeOf(op.getValue())[3] + 16);
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(AttentionOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  if (std::optional<APFloat> dropout = op.getDropout();
+      dropout && !isDropoutRatio(*dropout)) // attention_c8
+    return error("'dropout' must lie in [0, 1)");
+  return inferForward(op, error, types);
+}
 MPC_INFER(AttentionOp, inferTypes)
 
 LogicalResult AttentionOp::buildGradient(OpBuilder &builder,
                                          ValueRange resultGrads,
                                          ArrayRef<bool> needed,
                                          MutableArrayRef<Value> operandGrads) {
-  if (resultGrads[1])
-    return emitOpError("has no gradient through 'log_sum_exp'; only its first "
-                       "result may lead to the loss");
-  SmallVector<Value> biases(getBiases());
-  auto build = [&](bool needsBias) {
-    return AttentionGradOp::create(
-        builder, gradientLoc(getLoc()), resultGrads[0], getQuery(), getKey(),
-        getValue(), getResult(), getLogSumExp(), biases, getScaleAttr(),
-        getCausalAttr(), needsBias ? builder.getUnitAttr() : UnitAttr(),
-        getBshdAttr());
-  };
-  auto grad = build(!biases.empty() && needed[3]);
-  for (auto [i, result] : llvm::enumerate(grad->getResults()))
-    if (needed[i])
-      operandGrads[i] = result;
-  // A kernel computes the gradient of one bias. Both are rarely learned.
-  if (biases.size() == 2 && needed[4]) {
-    std::swap(biases[0], biases[1]);
-    operandGrads[4] = build(true).getBiasGrad();
-  }
+  return buildAttentionGradient(
+      *this, 3, resultGrads, needed, operandGrads,
+      [&](ValueRange biases, bool needsBias) {
+        return AttentionGradOp::create(
+            builder, gradientLoc(getLoc()), resultGrads[0], getQuery(),
+            getKey(), getValue(), getResult(), getLogSumExp(), biases,
+            getScaleAttr(), getCausalAttr(),
+            needsBias ? builder.getUnitAttr() : UnitAttr(), getBshdAttr());
+      });
+}
+
+bool AttentionOp::keepsFormInTraining() { return !getDropout(); }
+
+LogicalResult AttentionOp::replaceByTrainingForm(RewriterBase &rewriter,
+                                                 int64_t index) {
+  auto [seed, step] = readRandomKey(rewriter, *this);
+  rewriter.replaceOpWithNewOp<AttentionDropoutOp>(
+      *this, getQuery(), getKey(), getValue(), seed, step, getBiases(),
+      getScaleAttr(), getCausalAttr(), getDropoutAttr(),
+      rewriter.getI64IntegerAttr(index));
   return success();
 }
 
-MPC_OP_FACTS(AttentionOp, Low,
-             countPairs(*this) *
-                 (2 * (shapeOf(getQuery())[3] + shapeOf(getValue())[3]) + 14),
+void AttentionOp::replaceByInferenceForm(RewriterBase &rewriter) {
+  rewriter.modifyOpInPlace(*this, [&] { removeDropoutAttr(); });
+}
+
+MPC_OP_FACTS(AttentionOp, Low, countForward(*this),
              "16-bit operands; sums, softmax and its logarithms in f32")
 bool AttentionOp::isOperandPinned(unsigned index) { return index >= 3; }
 bool AttentionOp::isResultPinned(unsigned index) { return index == 1; }
@@ -140,9 +236,8 @@ bool AttentionOp::isResultPinned(unsigned index) { return index == 1; }
 StringRef AttentionOp::getKernelName() {
   if (getBshd())
     return "attention_bshd";
-  StringRef names[] = {"attention", "biased_attention",
-                       "twice_biased_attention"};
-  return names[getBiases().size()];
+  return nameByBiases(getBiases().size(), {"attention", "biased_attention",
+                                           "twice_biased_attention"});
 }
 SmallVector<int64_t> AttentionOp::getKernelAttributes() {
   return kernelAttributes(*this);
@@ -164,49 +259,23 @@ void AttentionOp::setBshdLayout() { setBshd(true); }
 // AttentionGradOp
 //===----------------------------------------------------------------------===//
 
-static LogicalResult inferTypes(AttentionGradOp::Adaptor op,
-                                const OpError &error,
-                                SmallVectorImpl<Type> &types) {
-  SmallVector<int64_t> result;
-  if (failed(checkAttention(op, error, result)) ||
-      failed(checkShape("grad", op.getGrad(), reordered(op, result), error)) ||
-      failed(
-          checkShape("result", op.getResult(), reordered(op, result), error)) ||
-      failed(checkShape("log_sum_exp", op.getLogSumExp(), sumsShape(result),
-                        error)))
-    return failure();
-  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()})
-    types.push_back(
-        RankedTensorType::get(shapeOf(operand), elementOf(op.getGrad())));
-  if (!op.getNeedsBias())
-    return success();
-  if (op.getBiases().empty()) // attention_grad_c1
-    return error("'needs_bias' requires a bias");
-  types.push_back(pinnedType(shapeOf(op.getBiases()[0]), op.getGrad()));
-  return success();
-}
-MPC_INFER(AttentionGradOp, inferTypes)
+MPC_INFER(AttentionGradOp, inferBackward<AttentionGradOp::Adaptor>)
 
-// Two products compute scores and gradients of probabilities, three the
-// results.
-MPC_OP_FACTS(AttentionGradOp, Low,
-             countPairs(*this) *
-                 (6 * shapeOf(getQuery())[3] + 4 * shapeOf(getValue())[3] + 16),
+MPC_OP_FACTS(AttentionGradOp, Low, countBackward(*this),
              "16-bit operands; sums and softmax in f32")
 bool AttentionGradOp::isOperandPinned(unsigned index) { return index >= 5; }
 bool AttentionGradOp::isResultPinned(unsigned index) { return index == 3; }
 
 StringRef AttentionGradOp::getKernelName() {
-  bool needsBias = getNeedsBias();
-  switch (getBiases().size()) {
-  case 0:
-    return getBshd() ? "attention_grad_bshd" : "attention_grad";
-  case 1:
-    return needsBias ? "biased_attention_grad_all" : "biased_attention_grad";
-  default:
-    return needsBias ? "twice_biased_attention_grad_all"
-                     : "twice_biased_attention_grad";
-  }
+  if (getBshd())
+    return "attention_grad_bshd";
+  if (getNeedsBias())
+    return nameByBiases(
+        getBiases().size(),
+        {"", "biased_attention_grad_all", "twice_biased_attention_grad_all"});
+  return nameByBiases(getBiases().size(),
+                      {"attention_grad", "biased_attention_grad",
+                       "twice_biased_attention_grad"});
 }
 SmallVector<int64_t> AttentionGradOp::getKernelAttributes() {
   return kernelAttributes(*this);
@@ -223,3 +292,105 @@ StringRef AttentionGradOp::getBshdKernelName() {
   return getBshd() || !getBiases().empty() ? "" : "attention_grad_bshd";
 }
 void AttentionGradOp::setBshdLayout() { setBshd(true); }
+
+//===----------------------------------------------------------------------===//
+// AttentionDropoutOp
+//===----------------------------------------------------------------------===//
+
+/// Operations to draw a random number.
+constexpr int64_t kDrawFlops = 40;
+
+template <typename Adaptor>
+static LogicalResult checkDropout(Adaptor op, const OpError &error) {
+  if (!isDropoutRatio(op.getRatio())) // attention_dropout_c2
+    return error("'ratio' must lie in [0, 1)");
+  for (Value number : {op.getSeed(), op.getStep()}) // attention_dropout_c3
+    if (!shapeOf(number).empty() || !elementOf(number).isInteger(64))
+      return error("'seed' and 'step' must be i64 of rank 0, but one is ",
+                   number.getType());
+  return success();
+}
+
+/// The attributes of the catalog's kernels with dropout.
+template <typename Op> static SmallVector<int64_t> dropoutAttributes(Op op) {
+  SmallVector<int64_t> attributes = kernelAttributes(op);
+  attributes.push_back(
+      llvm::bit_cast<uint32_t>(op.getRatio().convertToFloat()));
+  attributes.push_back(op.getIndex());
+  return attributes;
+}
+
+static LogicalResult inferTypes(AttentionDropoutOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  return failed(checkDropout(op, error)) ? failure()
+                                         : inferForward(op, error, types);
+}
+MPC_INFER(AttentionDropoutOp, inferTypes)
+
+LogicalResult
+AttentionDropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
+                                  ArrayRef<bool> needed,
+                                  MutableArrayRef<Value> operandGrads) {
+  return buildAttentionGradient(
+      *this, 5, resultGrads, needed, operandGrads,
+      [&](ValueRange biases, bool needsBias) {
+        return AttentionDropoutGradOp::create(
+            builder, gradientLoc(getLoc()), resultGrads[0], getQuery(),
+            getKey(), getValue(), getResult(), getLogSumExp(), getSeed(),
+            getStep(), biases, getScaleAttr(), getCausalAttr(), getRatioAttr(),
+            getIndexAttr(), needsBias ? builder.getUnitAttr() : UnitAttr());
+      });
+}
+
+MPC_OP_FACTS(AttentionDropoutOp, Low,
+             countForward(*this) + kDrawFlops * countPairs(*this),
+             "16-bit operands; sums, softmax and its logarithms in f32")
+bool AttentionDropoutOp::isOperandPinned(unsigned index) { return index >= 3; }
+bool AttentionDropoutOp::isResultPinned(unsigned index) { return index == 1; }
+
+StringRef AttentionDropoutOp::getKernelName() {
+  return nameByBiases(getBiases().size(),
+                      {"attention_dropout", "biased_attention_dropout",
+                       "twice_biased_attention_dropout"});
+}
+SmallVector<int64_t> AttentionDropoutOp::getKernelAttributes() {
+  return dropoutAttributes(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// AttentionDropoutGradOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(AttentionDropoutGradOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  return failed(checkDropout(op, error)) // attention_dropout_grad_c1
+             ? failure()
+             : inferBackward(op, error, types);
+}
+MPC_INFER(AttentionDropoutGradOp, inferTypes)
+
+MPC_OP_FACTS(AttentionDropoutGradOp, Low,
+             countBackward(*this) + kDrawFlops * countPairs(*this),
+             "16-bit operands; sums and softmax in f32")
+bool AttentionDropoutGradOp::isOperandPinned(unsigned index) {
+  return index >= 5;
+}
+bool AttentionDropoutGradOp::isResultPinned(unsigned index) {
+  return index == 3;
+}
+
+StringRef AttentionDropoutGradOp::getKernelName() {
+  if (getNeedsBias())
+    return nameByBiases(getBiases().size(),
+                        {"", "biased_attention_dropout_grad_all",
+                         "twice_biased_attention_dropout_grad_all"});
+  return nameByBiases(getBiases().size(),
+                      {"attention_dropout_grad",
+                       "biased_attention_dropout_grad",
+                       "twice_biased_attention_dropout_grad"});
+}
+SmallVector<int64_t> AttentionDropoutGradOp::getKernelAttributes() {
+  return dropoutAttributes(*this);
+}

@@ -4,7 +4,8 @@
 
 include "compiler/Dialect/Train/IR/TrainBase.td"
 
-def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, HeadLayoutMethods, KernelMethods, RangeMethods]> {
+def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, HeadLayoutMethods, KernelMethods, RangeMethods,
+    DeclareOpInterfaceMethods<TrainingFormOpInterface, ["replaceByTrainingForm", "replaceByInferenceForm", "keepsFormInTraining"]>]> {
   let summary = "softmax(scale query key' + biases) value, for each head";
   let description = [{
     `query` is [B, H, T, D], `key` [B, G, S, D], `value` [B, G, S, E], `result`
@@ -24,6 +25,9 @@ def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, HeadLayou
     [2, B, H, T], the logarithm of the softmax's sum as two numbers that add up
     to it. A query whose scores are all minus infinity gives 0.
 
+    `dropout` is the ratio of a dropout of the probabilities, which is the
+    identity here: training replaces the op by `train.attention_dropout`.
+
     (C1) all operands have rank 4.
     (C2) B is the same everywhere, D of queries and keys, G and S of keys and
          values.
@@ -32,12 +36,14 @@ def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, HeadLayou
     (C5) each extent of a bias is that of the scores; all but the last may be 1.
     (C6) there are at most two biases.
     (C7) `bshd` excludes biases.
+    (C8) `dropout` lies in [0, 1).
   }];
   let arguments = (ins Train_FloatTensor:$query, Train_FloatTensor:$key, // attention_c1, attention_c2
                    Train_FloatTensor:$value, // attention_c3
                    Variadic<Train_FloatTensor>:$biases, // attention_c5, attention_c6
                    F32Attr:$scale, UnitAttr:$causal, // attention_c4
-                   UnitAttr:$bshd); // attention_c7
+                   UnitAttr:$bshd, // attention_c7
+                   OptionalAttr<F32Attr>:$dropout); // attention_c8
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp);
   let extraClassDeclaration = compatible # pins;
 }
@@ -58,6 +64,49 @@ def Train_AttentionGradOp : Train_InferredOp<"attention_grad", [HeadLayoutMethod
                    Variadic<Train_FloatTensor>:$biases,
                    F32Attr:$scale, UnitAttr:$causal,
                    UnitAttr:$needs_bias, UnitAttr:$bshd); // attention_grad_c1
+  let results = (outs Train_FloatTensor:$query_grad,
+                 Train_FloatTensor:$key_grad, Train_FloatTensor:$value_grad,
+                 Optional<Train_FloatTensor>:$bias_grad);
+  let extraClassDeclaration = compatible # pins;
+}
+
+def Train_AttentionDropoutOp : Train_InferredOp<"attention_dropout", [Differentiable, KernelMethods, RangeMethods]> {
+  let summary = "Attention with a dropout of the probabilities";
+  let description = [{
+    Like `train.attention` without `bshd`, but the probabilities [B, H, T, S] go
+    through `train.dropout_training` with the same `seed`, `step`, `ratio` and
+    `index` before they are multiplied by the values. Neither they nor a mask is
+    stored: the gradient draws the same numbers.
+
+    (C1) the constraints of `train.attention`.
+    (C2) `ratio` lies in [0, 1).
+    (C3) `seed` and `step` are i64 of rank 0.
+  }];
+  let arguments = (ins Train_FloatTensor:$query, Train_FloatTensor:$key,
+                   Train_FloatTensor:$value, // attention_dropout_c1
+                   Train_IntTensor:$seed, Train_IntTensor:$step, // attention_dropout_c3
+                   Variadic<Train_FloatTensor>:$biases,
+                   F32Attr:$scale, UnitAttr:$causal,
+                   F32Attr:$ratio, I64Attr:$index); // attention_dropout_c2
+  let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp);
+  let extraClassDeclaration = compatible # pins;
+}
+
+def Train_AttentionDropoutGradOp : Train_InferredOp<"attention_dropout_grad", [KernelMethods]> {
+  let summary = "Gradients of attention_dropout's query, key, value and first bias";
+  let description = [{
+    As `train.attention_grad`.
+
+    (C1) the constraints of `train.attention_grad` and `train.attention_dropout`.
+  }];
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$query,
+                   Train_FloatTensor:$key, Train_FloatTensor:$value,
+                   Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp,
+                   Train_IntTensor:$seed, Train_IntTensor:$step,
+                   Variadic<Train_FloatTensor>:$biases,
+                   F32Attr:$scale, UnitAttr:$causal,
+                   F32Attr:$ratio, I64Attr:$index, // attention_dropout_grad_c1
+                   UnitAttr:$needs_bias);
   let results = (outs Train_FloatTensor:$query_grad,
                  Train_FloatTensor:$key_grad, Train_FloatTensor:$value_grad,
                  Optional<Train_FloatTensor>:$bias_grad);

@@ -6,6 +6,7 @@
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/Lowering/RandomWords.h"
 #include "compiler/Dialect/Train/Lowering/ScalarMath.h"
+#include "compiler/Dialect/Train/Ops/Random/RandomKey.h"
 #include "compiler/Support/Locations.h"
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -26,8 +27,7 @@ MPC_OP_FACTS(DropoutTrainingOp, Follow, countElements(getResult()),
 MPC_INFER(DropoutOp, inferSame)
 MPC_INFER(DropoutTrainingOp, inferSame)
 
-/// Written so that NaN fails.
-static bool isRatio(const APFloat &ratio) {
+bool mpc::train::isDropoutRatio(const APFloat &ratio) {
   float value = ratio.convertToFloat();
   return value >= 0 && value < 1;
 }
@@ -37,7 +37,7 @@ static bool isRatio(const APFloat &ratio) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult DropoutOp::verify() {
-  if (!isRatio(getRatio())) // dropout_c1
+  if (!isDropoutRatio(getRatio())) // dropout_c1
     return emitOpError("'ratio' must lie in [0, 1), but is ") << getRatioAttr();
   return success();
 }
@@ -66,12 +66,16 @@ static Value readNumber(RewriterBase &rewriter, Operation *op, StateRole role) {
   return ReadOp::create(rewriter, op->getLoc(), state);
 }
 
+RandomKey mpc::train::readRandomKey(RewriterBase &rewriter, Operation *op) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  rewriter.setInsertionPoint(op);
+  Value seed = readNumber(rewriter, op, StateRole::RandomSeed);
+  return {seed, readNumber(rewriter, op, StateRole::StepCount)};
+}
+
 LogicalResult DropoutOp::replaceByTrainingForm(RewriterBase &rewriter,
                                                int64_t index) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(*this);
-  Value seed = readNumber(rewriter, *this, StateRole::RandomSeed);
-  Value step = readNumber(rewriter, *this, StateRole::StepCount);
+  auto [seed, step] = readRandomKey(rewriter, *this);
   rewriter.replaceOpWithNewOp<DropoutTrainingOp>(
       *this, getInput(), seed, step, getRatioAttr(),
       rewriter.getI64IntegerAttr(index));
@@ -87,7 +91,7 @@ void DropoutOp::replaceByInferenceForm(RewriterBase &rewriter) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult DropoutTrainingOp::verify() {
-  if (!isRatio(getRatio())) // dropout_training_c1
+  if (!isDropoutRatio(getRatio())) // dropout_training_c1
     return emitOpError("'ratio' must lie in [0, 1), but is ") << getRatioAttr();
   for (Value scalar : {getSeed(), getStep()})
     if (cast<RankedTensorType>(scalar.getType()).getRank() !=
@@ -282,10 +286,7 @@ void RandomOp::replaceByInferenceForm(RewriterBase &) {}
 
 LogicalResult RandomOp::replaceByTrainingForm(RewriterBase &rewriter,
                                               int64_t index) {
-  OpBuilder::InsertionGuard guard(rewriter);
-  rewriter.setInsertionPoint(*this);
-  Value seed = readNumber(rewriter, *this, StateRole::RandomSeed);
-  Value step = readNumber(rewriter, *this, StateRole::StepCount);
+  auto [seed, step] = readRandomKey(rewriter, *this);
   rewriter.replaceOpWithNewOp<RandomOp>(
       *this, getType(), ValueRange{seed, step}, getShapeAttr(), getNormalAttr(),
       rewriter.getI64IntegerAttr(index));

@@ -114,3 +114,48 @@ func.func @attention_grad_bshd(%q: tensor<1x5x2x8xf32>, %g: tensor<1x2x5x8xf32>,
   %0:3 = train.attention_grad %g, %q, %q, %q, %q, %s {bshd, scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<2x1x2x5xf32>) -> (tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>, tensor<1x5x2x8xf32>)
   return
 }
+
+// -----
+
+func.func @attention_c8(%q: tensor<1x2x5x8xf32>) {
+  // expected-error @+2 {{'train.attention' op 'dropout' must lie in [0, 1)}}
+  // expected-error @+1 {{'train.attention' op failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q {dropout = 1.0 : f32, scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_dropout_c1(%q: tensor<2x5x8xf32>, %n: tensor<i64>) {
+  // expected-error @+2 {{'train.attention_dropout' op query, key and value must have rank 4, but have ranks 3, 3 and 3}}
+  // expected-error @+1 {{'train.attention_dropout' op failed to infer returned types}}
+  %0:2 = train.attention_dropout %q, %q, %q, %n, %n {index = 0 : i64, ratio = 0.5 : f32, scale = 1.0 : f32} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<2x5x8xf32>, tensor<2x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_dropout_c2(%q: tensor<1x2x5x8xf32>, %n: tensor<i64>) {
+  // expected-error @+2 {{'train.attention_dropout' op 'ratio' must lie in [0, 1)}}
+  // expected-error @+1 {{'train.attention_dropout' op failed to infer returned types}}
+  %0:2 = train.attention_dropout %q, %q, %q, %n, %n {index = 0 : i64, ratio = -0.5 : f32, scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<i64>, tensor<i64>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_dropout_c3(%q: tensor<1x2x5x8xf32>, %n: tensor<i64>, %m: tensor<i32>) {
+  // expected-error @+2 {{'train.attention_dropout' op 'seed' and 'step' must be i64 of rank 0, but one is 'tensor<i32>'}}
+  // expected-error @+1 {{'train.attention_dropout' op failed to infer returned types}}
+  %0:2 = train.attention_dropout %q, %q, %q, %n, %m {index = 0 : i64, ratio = 0.5 : f32, scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<i64>, tensor<i32>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_dropout_grad_c1(%q: tensor<1x2x5x8xf32>, %s: tensor<2x1x2x5xf32>, %n: tensor<i64>) {
+  // expected-error @+2 {{'train.attention_dropout_grad' op 'ratio' must lie in [0, 1)}}
+  // expected-error @+1 {{'train.attention_dropout_grad' op failed to infer returned types}}
+  %0:3 = train.attention_dropout_grad %q, %q, %q, %q, %q, %s, %n, %n {index = 0 : i64, ratio = 0x7FC00000 : f32, scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>, tensor<i64>, tensor<i64>) -> (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>)
+  return
+}
