@@ -128,6 +128,10 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
                       const StageTarget &target) {
   // First, while losses and the casts of their gradients are single ops.
   pm.addNestedPass<func::FuncOp>(createPadClassesPass({target.backend}));
+  // After classes have been padded: all chunks share one padded weight.
+  ChunkLossesPassOptions chunk;
+  chunk.device = target.backend;
+  pm.addNestedPass<func::FuncOp>(createChunkLossesPass(chunk));
   // Before lowering, because the catalog lists kernels by op.
   LegalizeKernelTypesPassOptions widen;
   widen.device = target.backend;

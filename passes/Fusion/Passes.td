@@ -38,6 +38,48 @@ def PadClassesPass : Pass<"mpc-pad-classes", "::mlir::func::FuncOp"> {
   ];
 }
 
+def ChunkLossesPass : Pass<"mpc-chunk-losses", "::mlir::func::FuncOp"> {
+  let summary = "Compute logits, their loss and its gradients for some rows at a time";
+  let description = [{
+    The logits of a language model can take more memory than everything else.
+    Where a product and `train.softmax_cross_entropy` have no readers but the
+    gradients and `train.is_correct`, this pass computes them for some rows at a
+    time, with the products of the gradients: logits never exist as a whole.
+    Losses and gradients of inputs are joined; gradients of weights and biases
+    are added. The divisor of a mean depends on labels alone, so it is computed
+    first. Each chunk reads its input through a `train.remat_barrier` that waits
+    for the results of the one before.
+
+    Applies if the logits have at least `min-bytes`, and if a chunk of them and
+    the second gradient of the weight have three quarters of that at most. A
+    chunk has at least `min-rows` rows, so that adding gradients takes little
+    time next to products, and as many as the input has columns.
+
+    Needs: final element types.
+
+    ```mlir
+    %y = train.matmul %x, %w : (tensor<8x2xf32>, tensor<2x99xf32>) -> tensor<8x99xf32>
+    %l = train.softmax_cross_entropy %y, %labels {reduction = #train<reduction sum>} : (tensor<8x99xf32>, tensor<8xi64>) -> tensor<f32>
+    // becomes
+    %x0 = train.slice %x {offsets = array<i64: 0, 0>} : (tensor<8x2xf32>) -> tensor<4x2xf32>
+    %y0 = train.matmul %x0, %w : (tensor<4x2xf32>, tensor<2x99xf32>) -> tensor<4x99xf32>
+    %l0 = train.softmax_cross_entropy %y0, %labels0 {reduction = #train<reduction none>} : (tensor<4x99xf32>, tensor<4xi64>) -> tensor<4xf32>
+    %b1 = train.remat_barrier %x after %l0 : tensor<8x2xf32> after tensor<4xf32>
+    ...
+    %all = train.concat %l0, %l1 {axis = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+    %l = train.reduce_sum %all {axes = array<i64: 0>} : (tensor<8xf32>) -> tensor<f32>
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+  let options = [
+    DeviceOption,
+    Option<"minRows", "min-rows", "int64_t", "0",
+           "the smallest number of rows of a chunk; 0: 1024, and 8192 on accelerators">,
+    Option<"minBytes", "min-bytes", "int64_t", "134217728",
+           "the smallest size of logits, in f32">,
+  ];
+}
+
 def LegalizeKernelTypesPass : Pass<"mpc-legalize-kernel-types", "::mlir::ModuleOp"> {
   let summary = "Restrict catalog kernels to element types that the device computes in";
   let description = [{

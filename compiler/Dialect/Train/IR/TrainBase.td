@@ -64,6 +64,8 @@ def Affine : DeclareOpInterfaceMethods<AffineOpInterface>;
 def Indexes : DeclareOpInterfaceMethods<IndexOpInterface>;
 def IndexesTable : DeclareOpInterfaceMethods<IndexOpInterface, ["getIndexedTable"]>;
 def ClassesMethods : DeclareOpInterfaceMethods<ClassesOpInterface>;
+def LossRowsMethods : DeclareOpInterfaceMethods<ClassesOpInterface, ["computeRows", "reduceRows"]>;
+def LossGradRowsMethods : DeclareOpInterfaceMethods<ClassesOpInterface, ["computeRows", "buildRowGrads"]>;
 def MoveMethods : DeclareOpInterfaceMethods<MoveOpInterface>;
 def LossReductionMethods : DeclareOpInterfaceMethods<LossReductionOpInterface>;
 def SplitMethods : DeclareOpInterfaceMethods<SplitOpInterface>;

@@ -125,7 +125,8 @@ def ClassesOpInterface : OpInterface<"ClassesOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
     An op that reads scores of classes, [N, C, d..], and can skip columns behind
-    the classes. A result in the shape of the scores is 0 in these columns.
+    the classes. A result in the shape of the scores is 0 in these columns. It
+    can also work on some rows of scores [N, C] at a time.
   }];
   let methods = [
     InterfaceMethod<"The number of the operand that holds the scores.",
@@ -135,6 +136,25 @@ def ClassesOpInterface : OpInterface<"ClassesOpInterface"> {
       "bool", "canPadClasses">,
     InterfaceMethod<"Makes the first `count` columns the classes.", "void",
       "padClasses", (ins "int64_t":$count)>,
+    InterfaceMethod<"The number of the operand with a label for each row.",
+      "unsigned", "getLabelsOperand", (ins), "",
+      [{ return $_op.getScoresOperand() + 1; }]>,
+    InterfaceMethod<[{
+        For the gradient of a loss: the gradients at the losses of rows, which do
+        not depend on the scores. Null for other ops.
+      }],
+      "::mlir::Value", "buildRowGrads", (ins "::mlir::OpBuilder &":$builder), "",
+      [{ return nullptr; }]>,
+    InterfaceMethod<[{
+        Makes the op compute the losses of rows, or the gradient from
+        `row_grads`, those at the losses of its rows.
+      }],
+      "void", "computeRows", (ins "::mlir::Value":$row_grads), "", [{}]>,
+    InterfaceMethod<
+      "The result of the op, from the results for all rows after `computeRows`.",
+      "::mlir::Value", "reduceRows",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$rows), "",
+      [{ return rows; }]>,
   ];
 }
 

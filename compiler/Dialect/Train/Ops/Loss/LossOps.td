@@ -20,7 +20,7 @@ include "compiler/Dialect/Train/IR/TrainBase.td"
 // from there on are no classes, whatever they hold, and their gradient is 0.
 class Train_ClassLossOp<string mnemonic, string kind, string what>
     : Train_InferredOp<mnemonic, [
-        Differentiable, Generated, RangeMethods, Indexes, LossReductionMethods, LossOpInterface, ClassesMethods]> {
+        Differentiable, Generated, RangeMethods, Indexes, LossReductionMethods, LossOpInterface, LossRowsMethods]> {
   let summary = what;
   let description = [{
     (C1) labels have the shape of the first operand without dimension 1.
@@ -51,7 +51,7 @@ class Train_ClassLossOp<string mnemonic, string kind, string what>
   let results = (outs Train_FloatTensor:$loss);
 }
 class Train_ClassLossGradOp<string mnemonic, string what>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, Indexes, ClassesMethods]> {
+    : Train_InferredOp<mnemonic, [Differentiable, Generated, Indexes, LossGradRowsMethods]> {
   let summary = what;
   let description = [{
     (C1) `grad` has the shape of the loss; the rest is as in the forward op.
