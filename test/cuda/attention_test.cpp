@@ -136,7 +136,7 @@ TEST_F(CudaAttention, SaysWhatComputesIt) {
             composed + "f32, as cuDNN's attention is of 16 bit");
   EXPECT_EQ(said(bf16, with_dropout({kUsual})[0], KernelId::attention_dropout),
             "cublasLt:algo 0, 10.0 us, fastest of 1 and "
-            "mpc_attention_dropout_bf16, as cuDNN's attention draws other "
+            "mpc_attention_softmax_bf16, as cuDNN's attention draws other "
             "random numbers");
   EXPECT_EQ(said(kCudaTypes[4]),
             composed + "bf16, as cuDNN's attention has results of 16 bit");

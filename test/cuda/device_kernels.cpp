@@ -32,19 +32,15 @@ MPC_POOL_KERNELS(f32, float)
 MPC_POOL_KERNELS(bf16, Bf16)
 MPC_POOL_KERNELS(f16, F16)
 #undef MPC_POOL_KERNELS
-#define MPC_ATTENTION_KERNELS(suffix, T)  \
-  MPC_SOFTMAX_KERNELS(softmax, suffix, T) \
-  MPC_SOFTMAX_KERNELS(dropout, suffix, T)
-#define MPC_SOFTMAX_KERNELS(name, suffix, T)                                   \
-  extern "C" void mpc_attention_##name##_##suffix(                             \
+#define MPC_ATTENTION_KERNELS(suffix, T)                                       \
+  extern "C" void mpc_attention_softmax_##suffix(                              \
       AttentionParams, const float*, T*, float*, float*);                      \
-  extern "C" void mpc_attention_##name##_grad_##suffix(                        \
+  extern "C" void mpc_attention_softmax_grad_##suffix(                         \
       AttentionParams, const float*, const float*, const float*, const float*, \
       const T*, const T*, T*, T*, float*);
 MPC_ATTENTION_KERNELS(f32, float)
 MPC_ATTENTION_KERNELS(bf16, Bf16)
 MPC_ATTENTION_KERNELS(f16, F16)
-#undef MPC_SOFTMAX_KERNELS
 #undef MPC_ATTENTION_KERNELS
 extern "C" void mpc_attention_bias_grad(AttentionParams, const float*, float*,
                                         int64_t);
@@ -138,11 +134,9 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD(mpc_max_pool_grad_##suffix) \
   MPC_ADD(mpc_average_pool_##suffix)  \
   MPC_ADD(mpc_average_pool_grad_##suffix)
-#define MPC_ADD_ATTENTION(suffix)              \
-  MPC_ADD(mpc_attention_softmax_##suffix)      \
-  MPC_ADD(mpc_attention_softmax_grad_##suffix) \
-  MPC_ADD(mpc_attention_dropout_##suffix)      \
-  MPC_ADD(mpc_attention_dropout_grad_##suffix)
+#define MPC_ADD_ATTENTION(suffix)         \
+  MPC_ADD(mpc_attention_softmax_##suffix) \
+  MPC_ADD(mpc_attention_softmax_grad_##suffix)
 #define MPC_ADD_EMBEDDING(suffix)       \
   MPC_ADD(mpc_embedding_2_##suffix)     \
   MPC_ADD(mpc_embedding_4_##suffix)     \

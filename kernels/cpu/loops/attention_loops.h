@@ -131,16 +131,15 @@ MPC_INLINE float add_biases(const Strip& s, int64_t i, int64_t visible,
   return scale;
 }
 
-// The dropout of row `i`, if there is one.
+// The dropout of row `i`, which does nothing if there is none.
 MPC_INLINE DropoutLanes dropout_of_row(const Strip& s, int64_t i) {
-  return {s.dropout ? *s.dropout : Dropout{},
-          s.first_element + static_cast<uint32_t>(i * s.shape.keys)};
+  return {s.dropout, s.first_element + static_cast<uint32_t>(i * s.shape.keys)};
 }
 
 // Computes the probabilities of the first `visible` scores, and zero for the
 // rest of `count`. `p` may be the same memory as the scores. Returns the
 // logarithm of the sum of the exponentials.
-template <bool kDrops, typename T>
+template <typename T>
 MPC_INLINE LogSumExp<float> softmax_row(float* scores, float scale,
                                         int64_t visible, int64_t count,
                                         const DropoutLanes& dropout, T* p) {
@@ -168,7 +167,7 @@ MPC_INLINE LogSumExp<float> softmax_row(float* scores, float scale,
   for (int64_t j = 0; j < end; j += kWidth) {
     Lanes::load(scores + j, &value);
     value *= inverse;
-    if (kDrops) {
+    if (dropout) {
       F32 factors;
       dropout.factors(j, &factors);
       drop(factors, &value);
@@ -179,31 +178,25 @@ MPC_INLINE LogSumExp<float> softmax_row(float* scores, float scale,
   return log_sum_exp<double>(largest, sum);
 }
 
-template <bool kDrops, typename T>
-void softmax_rows(const Strip& s, float* scores, void* p, Sums<float> sums) {
+template <typename T>
+void softmax_strip(const Strip& s, float* scores, void* p, Sums<float> sums) {
   for (int64_t i = 0; i < s.rows; ++i) {
     const int64_t visible = std::min(s.shape.visible(s.first + i), s.count);
     float* row = scores + i * s.stride;
     const float scale = add_biases(s, i, visible, row);
     const LogSumExp<float> sum =
-        softmax_row<kDrops>(row, scale, visible, s.count, dropout_of_row(s, i),
-                            static_cast<T*>(p) + i * s.stride);
+        softmax_row(row, scale, visible, s.count, dropout_of_row(s, i),
+                    static_cast<T*>(p) + i * s.stride);
     sums.high[i] = sum.high;
     sums.low[i] = sum.low;
   }
-}
-
-template <typename T>
-void softmax_strip(const Strip& s, float* scores, void* p, Sums<float> sums) {
-  s.dropout ? softmax_rows<true, T>(s, scores, p, sums)
-            : softmax_rows<false, T>(s, scores, p, sums);
 }
 
 // Computes the probabilities from the scores times `scale`, and the gradients
 // of the scores, times `grad_scale`, from those of the probabilities; `p`
 // receives them as the dropout leaves them. With `bias_grad`, adds the
 // gradients to it without that scale.
-template <bool kDrops, typename T>
+template <typename T>
 MPC_INLINE void softmax_grad_row(const float* scores, const float* p_grads,
                                  float scale, float grad_scale,
                                  const LogSumExp<float>& sum, float shared,
@@ -217,12 +210,12 @@ MPC_INLINE void softmax_grad_row(const float* scores, const float* p_grads,
     Lanes::load(p_grads + j, &grad);
     probability = (probability * scale - sum.high) - sum.low;
     exponential(&probability);
-    if (kDrops) {
+    if (dropout) {
       dropout.factors(j, &factors);
       drop(factors, &grad);
     }
     grad = probability * (grad - shared);
-    if (kDrops) drop(factors, &probability);
+    if (dropout) drop(factors, &probability);
     if (j + kWidth > visible) {
       keep_first(visible - j, 0, &probability);
       keep_first(visible - j, 0, &grad);
@@ -243,30 +236,21 @@ MPC_INLINE void softmax_grad_row(const float* scores, const float* p_grads,
   }
 }
 
-template <bool kDrops, typename T>
-void softmax_grad_rows(const Strip& s, float* scores, const float* p_grads,
-                       Sums<const float> sums, const float* shared, void* p,
-                       void* score_grads) {
+template <typename T>
+void softmax_grad_strip(const Strip& s, float* scores, const float* p_grads,
+                        Sums<const float> sums, const float* shared, void* p,
+                        void* score_grads) {
   for (int64_t i = 0; i < s.rows; ++i) {
     const int64_t at = i * s.stride;
     const int64_t visible = std::min(s.shape.visible(s.first + i), s.count);
     const float scale = add_biases(s, i, visible, scores + at);
-    softmax_grad_row<kDrops>(
+    softmax_grad_row(
         scores + at, p_grads + at, scale, s.shape.scale,
         {sums.high[i], sums.low[i]}, shared[i], visible, s.count,
         dropout_of_row(s, i), static_cast<T*>(p) + at,
         static_cast<T*>(score_grads) + at,
         s.bias_grad ? s.bias_grad + i * s.shape.biases[0].row : nullptr);
   }
-}
-
-template <typename T>
-void softmax_grad_strip(const Strip& s, float* scores, const float* p_grads,
-                        Sums<const float> sums, const float* shared, void* p,
-                        void* score_grads) {
-  const auto rows =
-      s.dropout ? softmax_grad_rows<true, T> : softmax_grad_rows<false, T>;
-  rows(s, scores, p_grads, sums, shared, p, score_grads);
 }
 
 template <typename T>

@@ -9,18 +9,11 @@ class DropoutLanes {
   using U64 = Lanes::U64;
 
  public:
-  // The elements of a row are numbered from `first` on.
-  DropoutLanes(const Dropout& dropout, uint32_t first)
-      : first_(first),
-        step_(dropout.step),
-        threshold_(dropout.threshold),
-        factor_(static_cast<float>(dropout.factor)) {
-    uint32_t key = dropout.key;
-    for (uint32_t& round_key : round_keys_) {
-      round_key = key;
-      key += kPhiloxWeyl;
-    }
-  }
+  // The elements of a row are numbered from `first` on. `dropout` may be null.
+  DropoutLanes(const Dropout* dropout, uint32_t first)
+      : dropout_(dropout), first_(first) {}
+
+  explicit operator bool() const { return dropout_; }
 
   // The factors of elements, 0 for those that are dropped. The first is element
   // `j` of the row.
@@ -40,25 +33,28 @@ class DropoutLanes {
     const U64 words = (even & 0xffffffffu) | odd << 32;
     U32 both;
     std::memcpy(&both, &words, sizeof both);
-    *to = both >= threshold_ ? F32{} + factor_ : F32{};
+    *to = both >= dropout_->threshold
+              ? F32{} + static_cast<float>(dropout_->factor)
+              : F32{};
   }
 
  private:
   MPC_INLINE void word(U64* counter) const {
-    U64 counter0 = *counter, counter1 = U64{} + step_;
+    U64 counter0 = *counter, counter1 = U64{} + dropout_->step;
+    uint32_t key = dropout_->key;
 #pragma GCC unroll 10
     for (int round = 0; round < kPhiloxRounds; ++round) {
       Lanes::multiply_low(&counter0, kPhiloxMultiplier);
       const U64 product = counter0;
-      counter0 = product >> 32 ^ counter1 ^ uint64_t { round_keys_[round] };
+      counter0 = product >> 32 ^ counter1 ^ uint64_t { key };
       counter1 = product;
+      key += kPhiloxWeyl;
     }
     *counter = counter0;
   }
 
-  uint32_t first_, step_, threshold_;
-  float factor_;
-  uint32_t round_keys_[kPhiloxRounds];
+  const Dropout* dropout_;
+  uint32_t first_;
 };
 
 // A value that is dropped becomes 0 even if it is not finite.

@@ -61,11 +61,13 @@ struct Scores {
   __device__ __forceinline__ Scores(const AttentionParams& p,
                                     const float* all_scores, int64_t row)
       : scores(all_scores + row * p.keys), scale(p.scale) {
+#pragma unroll
     for (int i = 0; i < static_cast<int>(mpc::kernels::kMaxBiases); ++i)
       biases[i] = p.biases[i] ? p.biases[i] + bias_at(p, i, row) : nullptr;
   }
   __device__ __forceinline__ float operator[](int32_t j) const {
     float score = scores[j] * scale;
+#pragma unroll
     for (const float* bias : biases)
       if (bias) score += bias[j];
     return score;
@@ -85,15 +87,14 @@ __device__ __forceinline__ float probability_of(float score,
 }
 
 // The dropout of probabilities, or none.
-template <bool kDrops>
 struct RowDropout {
   __device__ __forceinline__ explicit RowDropout(const AttentionParams& p)
-      : first_row(p.first_head * p.queries), keys(p.keys) {
-    if (kDrops) dropout = Dropout::of(p.ratio, p.index, *p.seed, *p.step);
+      : first_row(p.first_head * p.queries), keys(p.keys), drops(p.seed) {
+    if (drops) dropout = Dropout::of(p.ratio, p.index, *p.seed, *p.step);
   }
-  // The factor of an element; 0 drops it even if it is not finite.
+  // The factor of an element; 0 drops it.
   __device__ __forceinline__ float factor(int64_t row, int32_t j) const {
-    if (!kDrops) return 1.0f;
+    if (!drops) return 1.0f;
     const int64_t element = (first_row + row) * keys + j;
     return dropout.keeps(static_cast<uint32_t>(element))
                ? static_cast<float>(dropout.factor)
@@ -101,81 +102,85 @@ struct RowDropout {
   }
   int64_t first_row;
   int32_t keys;
+  bool drops;
   Dropout dropout;
 };
 
-template <bool kDrops>
+// A value that is dropped becomes 0 even if it is not finite.
 __device__ __forceinline__ float dropped(float value, float factor) {
-  if (!kDrops) return value;
   return factor == 0.0f ? 0.0f : value * factor;
 }
 
 // If operands are f32, probabilities overwrite the scores: a lane reads an
 // element before it writes it.
-template <bool kDrops, typename T>
+template <typename T>
 __device__ __forceinline__ void softmax(const AttentionParams& p,
                                         const float* all_scores, T* all_p,
                                         float* high, float* low) {
-  const RowDropout<kDrops> dropout(p);
-  for_rows(p, [&](int64_t row, int lane, int32_t visible) {
-    const Scores scores(p, all_scores, row);
-    T* out = all_p + row * p.keys;
-    float largest = -INFINITY;
-    for (int32_t j = lane; j < visible; j += kLanes)
-      largest = fmaxf(largest, scores[j]);
-    largest = warp_max(largest);
-    const float shift = mpc::kernels::softmax_shift(largest);
-    float sum = 0;
-    for (int32_t j = lane; j < visible; j += kLanes)
-      sum += expf(scores[j] - shift);
-    sum = warp_sum(sum);
-    const float divisor = mpc::kernels::softmax_divisor(sum);
-    for (int32_t j = lane; j < p.keys; j += kLanes)
-      out[j] =
-          T(j < visible ? dropped<kDrops>(expf(scores[j] - shift) / divisor,
-                                          dropout.factor(row, j))
-                        : 0.0f);
-    if (lane == 0) {
-      const LogSumExp<float> parts =
-          mpc::kernels::log_sum_exp<double>(largest, sum);
-      high[row] = parts.high;
-      low[row] = parts.low;
-    }
-  });
+  const RowDropout dropout(p);
+  for_rows(
+      p, [&](int64_t row, int lane,
+             int32_t visible) __attribute__((always_inline)) {
+        const Scores scores(p, all_scores, row);
+        T* out = all_p + row * p.keys;
+        float largest = -INFINITY;
+        for (int32_t j = lane; j < visible; j += kLanes)
+          largest = fmaxf(largest, scores[j]);
+        largest = warp_max(largest);
+        const float shift = mpc::kernels::softmax_shift(largest);
+        float sum = 0;
+        for (int32_t j = lane; j < visible; j += kLanes)
+          sum += expf(scores[j] - shift);
+        sum = warp_sum(sum);
+        const float divisor = mpc::kernels::softmax_divisor(sum);
+        for (int32_t j = lane; j < p.keys; j += kLanes)
+          out[j] = T(j < visible ? dropped(expf(scores[j] - shift) / divisor,
+                                           dropout.factor(row, j))
+                                 : 0.0f);
+        if (lane == 0) {
+          const LogSumExp<float> parts =
+              mpc::kernels::log_sum_exp<double>(largest, sum);
+          high[row] = parts.high;
+          low[row] = parts.low;
+        }
+      });
 }
 
 // The gradient: probabilities overwrite the scores, and gradients of the
 // unscaled scores overwrite those of the probabilities. Writes the gradients of
 // the scaled scores to `bias_terms` unless it is null; it may be `all_grads`.
-template <bool kDrops, typename T>
+template <typename T>
 __device__ __forceinline__ void softmax_grad(
     const AttentionParams& p, const float* all_scores, const float* all_grads,
     const float* high, const float* low, const T* grad, const T* result,
     T* all_p, T* all_score_grads, float* bias_terms) {
-  const RowDropout<kDrops> dropout(p);
-  for_rows(p, [&](int64_t row, int lane, int32_t visible) {
-    const Scores scores(p, all_scores, row);
-    const float* p_grads = all_grads + row * p.keys;
-    T* out = all_p + row * p.keys;
-    T* score_grads = all_score_grads + row * p.keys;
-    float shared = 0;
-    for (int32_t e = lane; e < p.value_depth; e += kLanes)
-      shared += static_cast<float>(grad[row * p.value_depth + e]) *
-                static_cast<float>(result[row * p.value_depth + e]);
-    shared = warp_sum(shared);
-    const LogSumExp<float> sum = {high[row], low[row]};
-    for (int32_t j = lane; j < p.keys; j += kLanes) {
-      // Masked elements may hold anything.
-      const float probability =
-          j < visible ? probability_of(scores[j], sum) : 0.0f;
-      const float factor = dropout.factor(row, j);
-      const float p_grad = dropped<kDrops>(p_grads[j], factor);
-      const float term = j < visible ? probability * (p_grad - shared) : 0.0f;
-      out[j] = T(dropped<kDrops>(probability, factor));
-      score_grads[j] = T(term * p.scale);
-      if (bias_terms) bias_terms[row * p.keys + j] = term;
-    }
-  });
+  const RowDropout dropout(p);
+  for_rows(
+      p, [&](int64_t row, int lane, int32_t visible)
+             __attribute__((always_inline)) {
+               const Scores scores(p, all_scores, row);
+               const float* p_grads = all_grads + row * p.keys;
+               T* out = all_p + row * p.keys;
+               T* score_grads = all_score_grads + row * p.keys;
+               float shared = 0;
+               for (int32_t e = lane; e < p.value_depth; e += kLanes)
+                 shared += static_cast<float>(grad[row * p.value_depth + e]) *
+                           static_cast<float>(result[row * p.value_depth + e]);
+               shared = warp_sum(shared);
+               const LogSumExp<float> sum = {high[row], low[row]};
+               for (int32_t j = lane; j < p.keys; j += kLanes) {
+                 // Masked elements may hold anything.
+                 const float probability =
+                     j < visible ? probability_of(scores[j], sum) : 0.0f;
+                 const float factor = dropout.factor(row, j);
+                 const float p_grad = dropped(p_grads[j], factor);
+                 const float term =
+                     j < visible ? probability * (p_grad - shared) : 0.0f;
+                 out[j] = T(dropped(probability, factor));
+                 score_grads[j] = T(term * p.scale);
+                 if (bias_terms) bias_terms[row * p.keys + j] = term;
+               }
+             });
 }
 
 // Adds the gradients of these rows' scores to those of the `count` elements of
@@ -249,26 +254,24 @@ __device__ __forceinline__ void swap_heads(const T* from, T* to, int64_t count,
 MPC_ATTENTION_SWAP(2, uint16_t)
 MPC_ATTENTION_SWAP(4, uint32_t)
 #undef MPC_ATTENTION_SWAP
-#define MPC_ATTENTION_KERNELS(prefix, kDrops, suffix, T)                      \
-  extern "C" __global__ void __launch_bounds__(256)                           \
-      prefix##_##suffix(AttentionParams params, const float* scores, T* p,    \
-                        float* high, float* low) {                            \
-    softmax<kDrops>(params, scores, p, high, low);                            \
-  }                                                                           \
-  extern "C" __global__ void __launch_bounds__(256) prefix##_grad_##suffix(   \
-      AttentionParams params, const float* scores, const float* p_grads,      \
-      const float* high, const float* low, const T* grad, const T* result,    \
-      T* p, T* score_grads, float* bias_terms) {                              \
-    softmax_grad<kDrops>(params, scores, p_grads, high, low, grad, result, p, \
-                         score_grads, bias_terms);                            \
+#define MPC_ATTENTION_KERNELS(suffix, T)                                       \
+  extern "C" __global__ void __launch_bounds__(256)                            \
+      mpc_attention_softmax_##suffix(AttentionParams params,                   \
+                                     const float* scores, T* p, float* high,   \
+                                     float* low) {                             \
+    softmax(params, scores, p, high, low);                                     \
+  }                                                                            \
+  extern "C" __global__ void __launch_bounds__(256)                            \
+      mpc_attention_softmax_grad_##suffix(                                     \
+          AttentionParams params, const float* scores, const float* p_grads,   \
+          const float* high, const float* low, const T* grad, const T* result, \
+          T* p, T* score_grads, float* bias_terms) {                           \
+    softmax_grad(params, scores, p_grads, high, low, grad, result, p,          \
+                 score_grads, bias_terms);                                     \
   }
-#define MPC_ATTENTION_TYPES(prefix, kDrops)         \
-  MPC_ATTENTION_KERNELS(prefix, kDrops, f32, float) \
-  MPC_ATTENTION_KERNELS(prefix, kDrops, bf16, Bf16) \
-  MPC_ATTENTION_KERNELS(prefix, kDrops, f16, F16)
-MPC_ATTENTION_TYPES(mpc_attention_softmax, false)
-MPC_ATTENTION_TYPES(mpc_attention_dropout, true)
-#undef MPC_ATTENTION_TYPES
+MPC_ATTENTION_KERNELS(f32, float)
+MPC_ATTENTION_KERNELS(bf16, Bf16)
+MPC_ATTENTION_KERNELS(f16, F16)
 #undef MPC_ATTENTION_KERNELS
 
 extern "C" __global__ void __launch_bounds__(256)

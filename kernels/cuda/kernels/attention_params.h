@@ -22,7 +22,7 @@ struct AttentionParams {
   // The biases and their strides; a bias that is missing is null.
   const float* biases[kMaxBiases];
   BiasStrides bias_strides[kMaxBiases];
-  // The dropout of the kernels that have one.
+  // The dropout; without one, `seed` is null.
   const int64_t *seed, *step;
   float ratio;
   uint64_t index;

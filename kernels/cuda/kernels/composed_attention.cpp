@@ -61,10 +61,8 @@ class ComposedAttention final : public CudaKernel {
 
   // Returns what failed.
   std::string make() {
-    function_name_ =
-        std::string(shape_.has_dropout ? "mpc_attention_dropout_"
-                                       : "mpc_attention_softmax_") +
-        (forward_ ? "" : "grad_") + mpc_dtype_name(shape_.dtype);
+    function_name_ = std::string("mpc_attention_softmax_") +
+                     (forward_ ? "" : "grad_") + mpc_dtype_name(shape_.dtype);
     std::string error;
     function_ =
         context_.shared->function(context_, function_name_.c_str(), &error);
