@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,13 @@ struct ImportResult {
 
   /// Number of elements that would be trained if no option froze them.
   int64_t frozenElements = 0;
+
+  /// Weights that an option keeps constant, and frozen statistics.
+  std::set<std::string> frozenWeights;
+
+  /// The numbers of weights that an option keeps constant, and that import has
+  /// computed constants from.
+  std::map<std::string, std::vector<double>> foldedWeights;
 
   /// Set if the model has gradients but leaves the update to mpc.
   std::optional<OptimizerChoice> optimizer;

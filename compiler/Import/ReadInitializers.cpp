@@ -10,6 +10,25 @@
 using namespace llvm;
 using namespace mpc;
 
+static std::optional<mpc_dtype_t> dtypeOfOnnx(int32_t dataType) {
+  switch (dataType) {
+  case onnx::TensorProto::FLOAT:
+    return MPC_DTYPE_F32;
+  case onnx::TensorProto::FLOAT16:
+    return MPC_DTYPE_F16;
+  case onnx::TensorProto::BFLOAT16:
+    return MPC_DTYPE_BF16;
+  case onnx::TensorProto::DOUBLE:
+    return MPC_DTYPE_F64;
+  case onnx::TensorProto::INT64:
+    return MPC_DTYPE_I64;
+  case onnx::TensorProto::INT32:
+    return MPC_DTYPE_I32;
+  default:
+    return std::nullopt;
+  }
+}
+
 /// The error with the place that it is about, unless its message names it.
 static Error atPlace(const std::string &place, Error error) {
   return handleErrors(std::move(error), [&](const ModelFileError &failure) {
@@ -45,7 +64,7 @@ Error mpc::readInitializers(StringRef path,
     if (!data)
       return atPlace((path + ": initializer '" + tensor.name() + "'").str(),
                      data.takeError());
-    InitializerView view = {tensor.name(), tensor.data_type(),
+    InitializerView view = {tensor.name(), dtypeOfOnnx(tensor.data_type()),
                             ArrayRef(tensor.dims().data(), tensor.dims_size()),
                             data->bytes};
     visit(view);

@@ -2,19 +2,21 @@
 #ifndef MPC_COMPILER_IMPORT_READINITIALIZERS_H
 #define MPC_COMPILER_IMPORT_READINITIALIZERS_H
 
+#include "mpc/dtype.h"
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
 #include <cstdint>
+#include <optional>
 
 namespace mpc {
 
 /// An initializer, valid during the call.
 struct InitializerView {
   llvm::StringRef name;
-  int32_t dataType; ///< As in onnx::TensorProto.
+  std::optional<mpc_dtype_t> dtype; ///< None if no state can have the type.
   llvm::ArrayRef<int64_t> shape;
   llvm::ArrayRef<char> bytes;
 };

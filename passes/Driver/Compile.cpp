@@ -18,6 +18,7 @@
 #include "compiler/Support/Precision/Precisions.h"
 #include "compiler/Support/Threading.h"
 #include "compiler/Target/Package.h"
+#include "passes/Driver/DescribeProgram.h"
 #include "passes/Driver/ImportOptions.h"
 #include "passes/Driver/JoinBatches.h"
 #include "passes/Driver/Pipeline.h"
@@ -25,6 +26,7 @@
 #include "passes/Driver/ShareStates.h"
 #include "passes/Driver/StepEstimate.h"
 #include "passes/Driver/Targets.h"
+#include "passes/Driver/Weights/InitialWeights.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Passes.h"
 #include "passes/Options/OptimizerRows.h"
@@ -42,57 +44,10 @@
 using namespace mlir;
 using namespace mpc;
 
-/// The optimizer's name for a model that brings its own step.
-static constexpr llvm::StringLiteral kImportedOptimizer =
-    "optimizer from the model";
-
 static std::string number(double value) {
   std::string text;
   llvm::raw_string_ostream(text) << llvm::format("%g", value);
   return text;
-}
-
-/// Names may hold spaces.
-static std::string joinLines(ArrayAttr names) {
-  if (!names)
-    return "";
-  return llvm::join(
-      llvm::map_range(names.getAsRange<StringAttr>(),
-                      [](StringAttr name) { return name.getValue(); }),
-      "\n");
-}
-
-/// The description of options and program that a package records.
-static std::vector<std::pair<std::string, std::string>>
-describe(const CompileOptions &options, ModuleOp module) {
-  std::map<std::string, std::string> facts;
-  auto loss = module->getAttrOfType<StringAttr>(kLossAttr);
-  facts["loss"] = loss ? loss.getValue().str() : options.loss;
-  auto metrics = module->getAttrOfType<StringAttr>(kMetricsAttr);
-  facts["metrics"] = metrics ? metrics.getValue().str() : "";
-  facts["model_path"] = options.modelPath;
-  // Updates divide by the number actually accumulated: see
-  // mpc_session_finish_update.
-  if (options.accumulate > 1)
-    facts["incomplete-updates"] = "weighted";
-  if (options.observes() || options.profiles())
-    facts["observe"] = options.profiles() ? "profile" : "numerics";
-  if (auto nodes = module->getAttrOfType<ArrayAttr>(kUncheckedIndicesAttr))
-    facts["computed-indices"] = joinLines(nodes);
-  facts["loss-parts"] =
-      joinLines(module->getAttrOfType<ArrayAttr>(kLossPartsAttr));
-  auto rates = module->getAttrOfType<ArrayAttr>(kLearningRatesAttr);
-  if (rates) { // The model brings its own training step.
-    facts["optimizer"] = kImportedOptimizer;
-    facts["own-step"] = "yes";
-    facts["learning-rates"] = joinLines(rates);
-  } else {
-    // A model that only predicts has no learning rate.
-    train::StateOp rate =
-        train::Program(module).state(train::StateRole::LearningRate);
-    facts["learning-rates"] = rate ? rate.getSymName().str() : "learning_rate";
-  }
-  return describeOptions(options, std::move(facts), rates != nullptr);
 }
 
 namespace {
@@ -153,8 +108,8 @@ public:
     result.failure = compile();
     if (!failed(result.failure)) {
       const Device &first = devices.front();
-      result.report =
-          completeReport(first.report, first.recomputed, {}, modulePaths);
+      result.report = completeReport(first.report, first.recomputed, {},
+                                     modulePaths);
       lowered.module = std::move(devices.front().module);
       devices.clear();
       module = {};
@@ -246,6 +201,8 @@ private:
     llvm::append_range(notes, imported.notes);
     if (!imported.module)
       return imported.error;
+    if (ModelError code = takeWeights(imported, notes); failed(code))
+      return code;
     made = std::move(imported.module);
     modulePaths = imported.modules;
     keepPaths(*made, modulePaths);
@@ -269,6 +226,22 @@ private:
         return code;
     }
     return ModelError::None;
+  }
+
+  /// Replaces the weights of a model by those of option `init`.
+  ModelError takeWeights(const ImportResult &imported,
+                         std::vector<std::string> &notes) {
+    if (options.init.empty())
+      return ModelError::None;
+    try {
+      if (!weights)
+        weights.emplace(options);
+      notes.push_back(weights->applyTo(imported));
+      return ModelError::None;
+    } catch (const WeightsError &error) {
+      result.error = error.what();
+      return toModelError(error);
+    }
   }
 
   /// Imports and differentiates the model for the other batch sizes, which must
@@ -697,8 +670,8 @@ private:
       const Device &first = devices.front();
       auto built = llvm::map_to_vector(
           devices, [](const Device &device) { return device.built; });
-      result.report =
-          completeReport(first.report, first.recomputed, built, modules);
+      result.report = completeReport(first.report, first.recomputed, built,
+                                     modules);
       contents.reports = {{"", result.report}};
       return;
     }
@@ -721,7 +694,10 @@ private:
     PackageContents contents;
     contents.model = llvm::sys::path::filename(options.model).str();
     completeReports(modules, contents);
-    contents.options = describe(options, *module);
+    contents.options = describeProgram(options, *module);
+    if (weights && !weights->replacedConstants().empty())
+      contents.options.emplace_back(
+          "init-constants", llvm::join(weights->replacedConstants(), "\n"));
     contents.accumulate = options.accumulate;
     auto writeTo = [&](llvm::raw_ostream &out) -> LogicalResult {
       FailureOr<uint64_t> size = mpc::writePackage(variants, contents, out);
@@ -773,6 +749,7 @@ private:
   std::map<std::string, std::string> modulePaths; ///< By node.
   OwningOpRef<ModuleOp>
       module; ///< The module for all devices, until the precision stage.
+  std::optional<InitialWeights> weights; ///< For option `init`.
   std::vector<Variation> variations;
   std::vector<int64_t> sizes; ///< All batch sizes.
   std::vector<Device> devices;

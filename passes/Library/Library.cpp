@@ -89,6 +89,7 @@ static mpc_status_t compileFile(const char *model, const char *output,
     return fail(MPC_INVALID_ARGUMENT, fault);
   options.model = model;
   options.output = output ? output : "";
+  options.openWeights = openSafetensorsWeights;
   options.modelPath = std::filesystem::absolute(options.model).string();
   auto compilation = std::make_unique<mpc_compilation_s>();
   compilation->result = compile(options);

@@ -160,6 +160,9 @@ std::string mpc::checkGiven(const CompileOptions &options) {
   if (options.given.count("error-budget") && options.profileFile.empty())
     return quoted("error-budget") + " requires " + quoted("profile") +
            "=FILE.json, which contains the measured effect of rounding";
+  for (const char *name : {"map-names", "init-strict"})
+    if (options.given.count(name) && options.init.empty())
+      return quoted(name) + " requires " + quoted("init");
   if (std::string fault = checkFormula(options); !fault.empty())
     return fault;
   return checkSchedule(options);

@@ -8,6 +8,7 @@
 #define MPC_PASSES_OPTIONS_OPTIONS_H
 
 #include "compiler/Import/Limits.h"
+#include "passes/Weights/OpenWeights.h"
 
 #include <cstdint>
 #include <map>
@@ -48,6 +49,8 @@ struct CompileFiles {
   /// Names of options that were given explicitly, whatever their value: a model
   /// that brings its own optimizer decides the others.
   std::set<std::string> given;
+  /// Opens the file of option `init`, unless it is an ONNX model.
+  OpenWeights *openWeights = nullptr;
 };
 
 /// All groups together. A pass takes only its own groups. Field names are

@@ -2,6 +2,8 @@
 #ifndef MPC_TOOLS_MPC_COMMAND_H
 #define MPC_TOOLS_MPC_COMMAND_H
 
+#include "passes/Weights/OpenWeights.h"
+
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -48,15 +50,11 @@ public:
 /// Runs a subcommand whose options have been parsed.
 using Action = std::function<int()>;
 
-struct NamedTensor;
-/// Reads the initializers of an ONNX file; the compiler has such a function.
-using ReadOnnxWeights = std::vector<NamedTensor>(const std::string &path);
-ReadOnnxWeights readOnnxWeights;
-
 /// Each of these adds one subcommand to `app` and returns its action. They are
 /// in the order of `mpc --help`.
 Action addCompile(CLI::App &app);
-Action addTrain(CLI::App &app, ReadOnnxWeights *readOnnx);
+/// `openOnnx` is null in an mpc without the compiler.
+Action addTrain(CLI::App &app, OpenWeights *openOnnx);
 Action addEval(CLI::App &app);
 Action addPredict(CLI::App &app);
 Action addGenerate(CLI::App &app);

@@ -1,5 +1,8 @@
 //===- main.cpp - The mpc command -----------------------------------------===//
 
+#ifdef MPC_HAS_COMPILER
+#include "passes/Driver/Weights/OnnxWeights.h"
+#endif
 #include "tools/StandardStreams.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Version.h"
@@ -104,7 +107,7 @@ int main(int argc, char **argv) {
   std::vector<Action> actions;
 #ifdef MPC_HAS_COMPILER
   actions.push_back(addCompile(app));
-  actions.push_back(addTrain(app, readOnnxWeights));
+  actions.push_back(addTrain(app, mpc::openOnnxWeights));
 #else
   actions.push_back(addTrain(app, nullptr));
 #endif

@@ -622,8 +622,10 @@ Value GraphImporter::materialize(GraphValue &value) {
     trained.insert(tensor.name());
   else if (isFloat && use == Use::Frozen && !step &&
            decideUseUnfrozen(tensor) == Use::Trained &&
-           frozen.insert(tensor.name()).second)
+           frozen.insert(tensor.name()).second) {
     result.frozenElements += *count;
+    result.frozenWeights.insert(tensor.name());
+  }
   value.value = readState(tensor, tensor.name(),
                           isTrained ? train::StateRole::Parameter
                                     : train::StateRole::Constant);
@@ -660,6 +662,8 @@ Value GraphImporter::materializeStatistic(int node, int input,
   const Statistics::State *state = statistics.find(node, input);
   if (!state)
     return nullptr;
+  if (isConstant)
+    result.frozenWeights.insert(state->name);
   return readState(*lookup(state->initializer).tensor, state->name,
                    isConstant ? train::StateRole::Constant
                               : train::StateRole::Statistic);
@@ -786,5 +790,7 @@ std::optional<KnownTensor> GraphImporter::readConstant(const GraphValue &value,
     }
     number = rounded;
   }
+  if (value.isInitializer && useOf(tensor) == Use::Frozen)
+    this->result.foldedWeights[tensor.name()] = result.floats;
   return result;
 }

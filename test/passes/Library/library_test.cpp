@@ -204,6 +204,64 @@ TEST_F(CompilerLibrary, RefusesNull) {
   EXPECT_EQ(mpc_compilation_package(nullptr, nullptr), nullptr);
 }
 
+// The values of a state of a new session.
+std::vector<float> initial_values(const Compilation &compilation,
+                                  const char *name, size_t count) {
+  mpc::Program program = load(compilation);
+  mpc::Session session;
+  mpc::Status created = session.create(program, {});
+  EXPECT_FALSE(created) << created.message();
+  std::vector<float> values(count);
+  const int64_t shape[] = {int64_t(count)};
+  mpc_tensor_t tensor = {sizeof(tensor), MPC_DTYPE_F32, 1,
+                         shape,          values.data(), {}};
+  Outcome outcome = take(mpc_session_read_state(session.get(), name, &tensor));
+  EXPECT_EQ(outcome.code, MPC_OK) << outcome.message;
+  return values;
+}
+
+// A safetensors file with one tensor of f32.
+void write_safetensors(const std::string &path, const std::string &name,
+                       const std::vector<float> &values) {
+  const size_t bytes = values.size() * sizeof(float);
+  std::string header = "{\"" + name + "\":{\"dtype\":\"F32\",\"shape\":[" +
+                       std::to_string(values.size()) +
+                       "],\"data_offsets\":[0," + std::to_string(bytes) + "]}}";
+  const uint64_t size = header.size();
+  std::ofstream file(path, std::ios::binary);
+  file.write(reinterpret_cast<const char *>(&size), sizeof(size));
+  file << header;
+  file.write(reinterpret_cast<const char *>(values.data()), bytes);
+}
+
+TEST_F(CompilerLibrary, BeginsWithWeightsOfAFile) {
+  const std::string path = testing::TempDir() + "/weights.safetensors";
+  std::vector<float> values;
+  for (int i = 0; i < 10; ++i)
+    values.push_back(0.5f * i);
+  write_safetensors(path, "head.bias", values);
+  EXPECT_EQ(initial_values(compile(make_options({{"init", path.c_str()},
+                                                 {"map-names", "head=fc2"},
+                                                 {"init-strict", "off"}})),
+                           "fc2.bias", 10),
+            values);
+  const Outcome strict = try_compile(
+      kModel,
+      make_options({{"init", path.c_str()}, {"map-names", "head=fc2"}}));
+  EXPECT_EQ(strict.code, MPC_INVALID_ARGUMENT);
+  EXPECT_NE(strict.message.find("it lacks 'fc1.weight'"), std::string::npos)
+      << strict.message;
+  EXPECT_NE(strict.message.find("option 'init-strict'=off"), std::string::npos)
+      << strict.message;
+  const Outcome alone =
+      try_compile(kModel, make_options({{"map-names", "a=b"}}));
+  EXPECT_EQ(alone.message, "option 'map-names' requires option 'init'");
+  const Outcome none =
+      try_compile(kModel, make_options({{"init", "/none.safetensors"}}));
+  EXPECT_EQ(none.code, MPC_IO) << none.message;
+  std::remove(path.c_str());
+}
+
 TEST_F(CompilerLibrary, CompilesInSeveralThreads) {
   Options options = make_options({{"precision", "fp32"}, {"batch", "4"}});
   std::vector<std::string> packages(2);

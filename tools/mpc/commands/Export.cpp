@@ -15,6 +15,7 @@
 #include "compiler/Import/Import.h"
 #include "kernels/devices.h"
 #include "passes/Options/PackageText.h"
+#include "passes/Weights/WeightValues.h"
 #include "runtime/src/program/roles.h"
 
 #include <CLI/CLI.hpp>
@@ -141,6 +142,42 @@ static Values readValues(const Program &program, const Session &session,
     values[name] = readFloats(session, program, infos.at(source));
   }
   return values;
+}
+
+/// Adds the constants that took the values of `mpc compile --init`; the model
+/// has others.
+static void addInitConstants(const Program &program, const Session &session,
+                             Values &values) {
+  std::istringstream lines(program.option("init-constants"));
+  std::vector<std::string> rounded;
+  for (std::string name; std::getline(lines, name);) {
+    const auto &states = program.states();
+    auto info = std::find_if(
+        states.begin(), states.end(),
+        [&](const mpc_state_info_t &state) { return state.name == name; });
+    if (info == states.end())
+      throw Failure(Usage, "'" + name + "' has the values of '" +
+                               program.option("init") +
+                               "', which the package does not keep; export "
+                               "the weights to a .safetensors file");
+    std::vector<int64_t> shape(info->shape, info->shape + info->rank);
+    uint64_t count = 1;
+    for (int64_t extent : shape)
+      count *= extent;
+    std::vector<char> bytes(count * mpc_dtype_size(info->dtype));
+    mpc_tensor_t tensor = {sizeof(tensor), info->dtype,  info->rank,
+                           info->shape,    bytes.data(), {}};
+    check(mpc_session_read_state(session.get(), name.c_str(), &tensor), name);
+    for (uint64_t i = 0; i < count; ++i)
+      values[name].push_back(
+          static_cast<float>(mpc::numberAt(info->dtype, bytes.data(), i)));
+    if (mpc_dtype_size(info->dtype) < sizeof(float))
+      rounded.push_back(name);
+  }
+  if (!rounded.empty())
+    note("frozen weights are written as the program has them, rounded to 16 "
+         "bit: " +
+         listNames(rounded));
 }
 
 /// The place where the model is written. A large model has a second file next
@@ -360,6 +397,7 @@ static int runExport(const ExportCommand &options) {
   Values values =
       readValues(program, session, trainedNames(package, hasImportedStep),
                  options.weights, how.counters);
+  addInitConstants(program, session, values);
   mpc::TrainedStates states;
   for (const auto &[name, value] : values)
     states[name] = value;

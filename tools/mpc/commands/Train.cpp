@@ -39,7 +39,7 @@ static int runTrain(TrainCommand &command) {
   return console.finish(trainer, isDone);
 }
 
-Action mpc::tool::addTrain(CLI::App &app, ReadOnnxWeights *readOnnx) {
+Action mpc::tool::addTrain(CLI::App &app, OpenWeights *openOnnx) {
   auto options = std::make_shared<TrainCommand>();
   TrainOptions &training = options->training;
   ConsoleOptions &console = options->console;
@@ -47,7 +47,7 @@ Action mpc::tool::addTrain(CLI::App &app, ReadOnnxWeights *readOnnx) {
   train->add_option("package", training.package, "Compiled model (.mpc)")
       ->option_text("MODEL.mpc")
       ->required();
-  training.init.readOnnx = readOnnx;
+  training.init.openOnnx = openOnnx;
   training.addTo(*train);
   train->get_option("--data")->required();
   console.profile.addTo(*train);

@@ -5,6 +5,7 @@
 #include "tools/mpc/base/CompilerFiles.h"
 #include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
+#include "tools/mpc/checkpoints/initial/FindWeights.h"
 #include "tools/mpc/options/Checks.h"
 #include "tools/mpc/options/Help.h"
 #include "tools/mpc/options/MachineFile.h"
@@ -226,6 +227,9 @@ CompileArguments::toOptions(const std::string &model) const {
           !why.empty())
         throw Failure(Usage, "--betas " + why);
   }
+  if (!result.init.empty())
+    result.init = findWeights(result.init);
+  result.openWeights = openSafetensorsWeights;
   if (!isGiven("--warmup"))
     result.warmup = mpc::findSchedule(result.schedule)->warmup;
   if (shownProfile) {

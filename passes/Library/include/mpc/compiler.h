@@ -28,7 +28,8 @@ MPC_API void mpc_compile_options_destroy(mpc_compile_options_t *options);
 // ("precision", "fp32"), ("batch", "64,256"). An option that the command line
 // takes several times ("freeze") is added to with each call. The value of a
 // switch is "yes" or "no". "beta1" and "beta2" are set separately; the values
-// of "policy" are the lines of the file, one for each call.
+// of "policy" are the lines of the file, one for each call. The file of "init"
+// is a safetensors file, an ONNX model or the folder of one checkpoint.
 //
 // Returns MPC_INVALID_ARGUMENT, with the reason, if there is no such option or
 // the value is not allowed.

@@ -2,6 +2,7 @@
 #ifndef MPC_TOOLS_MPC_CHECKPOINTS_INITIAL_INITIALWEIGHTS_H
 #define MPC_TOOLS_MPC_CHECKPOINTS_INITIAL_INITIALWEIGHTS_H
 
+#include "passes/Weights/OpenWeights.h"
 #include "tools/mpc/base/Runtime.h"
 
 #include <set>
@@ -29,7 +30,7 @@ public:
              const std::set<std::string> &others) const;
 
   /// Null in an mpc without the compiler.
-  ReadOnnxWeights *readOnnx = nullptr;
+  OpenWeights *openOnnx = nullptr;
 
 private:
   std::string file;
