@@ -30,6 +30,9 @@ struct ImportOptions {
   /// and neither this nor `dims` gives a size.
   std::optional<int64_t> batch;
 
+  /// The option that gave it, for messages.
+  std::string batchOption = "batch";
+
   /// Regular expressions (POSIX extended, matching anywhere in the name) of
   /// initializers that are not trained.
   std::vector<std::string> freeze;

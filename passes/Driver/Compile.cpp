@@ -109,7 +109,7 @@ public:
     if (!failed(result.failure)) {
       const Device &first = devices.front();
       result.report = completeReport(first.report, first.recomputed, {},
-                                     modulePaths);
+                                     modulePaths, {}, sizes);
       lowered.module = std::move(devices.front().module);
       devices.clear();
       module = {};
@@ -253,6 +253,7 @@ private:
       sizes.push_back(size);
       ImportOptions importOptions = toImportOptions(options);
       importOptions.batch = size;
+      importOptions.batchOption = trains ? "batch" : "eval-batch";
       Variation &variation = variations.emplace_back();
       variation.size = size;
       variation.trains = trains;
@@ -671,7 +672,7 @@ private:
       auto built = llvm::map_to_vector(
           devices, [](const Device &device) { return device.built; });
       result.report = completeReport(first.report, first.recomputed, built,
-                                     modules);
+                                     modules, {}, sizes);
       contents.reports = {{"", result.report}};
       return;
     }
@@ -682,7 +683,7 @@ private:
           others.push_back(other.name);
       contents.reports.push_back(
           {device.name, completeReport(device.report, device.recomputed,
-                                       device.built, modules, others)});
+                                       device.built, modules, others, sizes)});
     }
     result.report = contents.reports.front().second;
     result.otherReports = {contents.reports.begin() + 1,

@@ -58,6 +58,12 @@ void Dimensions::addSymbol(StringRef name, StringRef input, int axis) {
   found->onlyFirstAxis &= axis == 0;
 }
 
+/// "option 'batch'=64".
+static std::string batchText(const ImportOptions &options) {
+  return "option '" + options.batchOption +
+         "'=" + std::to_string(*options.batch);
+}
+
 /// Lists the symbols and finds the batch.
 LogicalResult Dimensions::collect(ArrayRef<const ValueInfoProto *> inputs,
                                   MLIRContext *context) {
@@ -109,15 +115,13 @@ LogicalResult Dimensions::applyOptions(const ImportOptions &options,
   }
   if (!options.batch)
     return success();
+  const std::string given = batchText(options);
   if (*options.batch <= 0 || *options.batch > kMaxElements)
-    return emitError(loc) << "option 'batch'=" << *options.batch << ": "
-                          << kSizeRule;
+    return emitError(loc) << given << ": " << kSizeRule;
   if (firstInput.empty())
-    return emitError(loc) << "option 'batch'=" << *options.batch
-                          << ": no input of the model has a dimension";
+    return emitError(loc) << given << ": no input of the model has a dimension";
   if (!batchIsSymbolic && batchSize != *options.batch)
-    return emitError(loc) << "option 'batch'=" << *options.batch
-                          << ": axis 0 of input '" << firstInput
+    return emitError(loc) << given << ": axis 0 of input '" << firstInput
                           << "' is fixed to " << batchSize
                           << "; export the model with a symbolic batch "
                              "dimension";
@@ -157,8 +161,9 @@ LogicalResult Dimensions::bindBatch(const ImportOptions &options,
   int64_t bound = sizes.lookup(batchName);
   if (bound && options.batch && bound != *options.batch)
     return emitError(UnknownLoc::get(context))
-           << "option 'batch'=" << *options.batch << " and option 'dim' "
-           << batchName << "=" << bound << " bind the same dimension";
+           << batchText(options) << " and option 'dim' " << batchName << "="
+           << bound << " bind the same dimension; give option 'batch'=" << bound
+           << " instead of option 'dim'";
   batchSize = bound ? bound : options.batch.value_or(kDefaultBatch);
   bindFirstAxes(options, options.batch.has_value(), batchName.str(), notes);
   return success();

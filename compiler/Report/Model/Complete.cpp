@@ -162,11 +162,10 @@ private:
 
 } // namespace
 
-std::string
-mpc::completeReport(StringRef text, StringRef recomputed,
-                    llvm::ArrayRef<DeviceReport> devices,
-                    const std::map<std::string, std::string> &modules,
-                    llvm::ArrayRef<std::string> others) {
+std::string mpc::completeReport(
+    StringRef text, StringRef recomputed, llvm::ArrayRef<DeviceReport> devices,
+    const std::map<std::string, std::string> &modules,
+    llvm::ArrayRef<std::string> others, llvm::ArrayRef<int64_t> batches) {
   llvm::json::Object object;
   FunctionReports functions(modules);
   for (auto [key, value] : splitJson(text))
@@ -180,6 +179,8 @@ mpc::completeReport(StringRef text, StringRef recomputed,
   object["devices"] = std::move(list);
   if (!others.empty())
     object["other_devices"] = llvm::json::Array(others);
+  if (batches.size() > 1)
+    object["batches"] = llvm::json::Array(batches);
   if (!recomputed.empty())
     object["recompute"] = llvm::cantFail(llvm::json::parse(recomputed));
   report::Report report = llvm::cantFail(

@@ -97,12 +97,21 @@ int64_t Function::lineOf(size_t cast) const {
 }
 
 std::string Report::title() const {
-  if (otherDevices.empty())
-    return precision;
-  auto names = llvm::map_range(
-      devices, [](const Device &device) { return device.name; });
-  return precision + " on " + llvm::join(names, " and ") + " (" +
-         llvm::join(otherDevices, ", ") + ": separate reports)";
+  std::string text = precision;
+  if (!otherDevices.empty()) {
+    auto names = llvm::map_range(
+        devices, [](const Device &device) { return device.name; });
+    text += " on " + llvm::join(names, " and ") + " (" +
+            llvm::join(otherDevices, ", ") + ": separate reports)";
+  }
+  if (batches.size() > 1) {
+    auto others = llvm::map_range(llvm::drop_begin(batches), [](int64_t size) {
+      return std::to_string(size);
+    });
+    text += ", batch " + std::to_string(batches.front()) +
+            " (not reported: batch " + llvm::join(others, ", ") + ")";
+  }
+  return text;
 }
 
 uint64_t Instruction::launchesIn(StringRef entry) const {
@@ -467,6 +476,9 @@ llvm::Expected<Report> mpc::report::readJson(llvm::json::Value json,
   for (const Object *device : objectsAt(*object, "devices"))
     report.devices.push_back(readDevice(*device));
   report.otherDevices = textsAt(*object, "other_devices");
+  if (const llvm::json::Array *sizes = object->getArray("batches"))
+    for (const llvm::json::Value &size : *sizes)
+      report.batches.push_back(size.getAsInteger().value_or(0));
   estimateTimes(report);
   for (const Object *group : objectsAt(*object, "groups"))
     report.groups.push_back(readGroup(*group));

@@ -189,11 +189,14 @@ struct Report {
   uint64_t weightCasts = 0;
   std::vector<Device> devices;
   std::vector<std::string> otherDevices; ///< Devices with another report.
-  std::vector<ParameterGroup> groups;    ///< Empty if all are updated alike.
+  /// All batch sizes, the reported one first; empty if there is only one.
+  std::vector<int64_t> batches;
+  std::vector<ParameterGroup> groups; ///< Empty if all are updated alike.
   std::vector<Recomputation> recomputed;
   llvm::json::Value json = nullptr; ///< The whole report as JSON.
 
-  /// "bf16", with the devices if others have another report.
+  /// "bf16", with the devices if others have another report, and with the batch
+  /// sizes if there are several.
   std::string title() const;
   const Function *find(llvm::StringRef name) const;
   const Recomputation *findRecomputation(llvm::StringRef function) const;

@@ -16,6 +16,7 @@
 #include "tools/mpc/timing/PythonSteps.h"
 #include "tools/mpc/timing/StepTimes.h"
 #include "tools/mpc/timing/TimeProfile.h"
+#include "tools/mpc/training/setup/BatchOption.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -37,6 +38,7 @@ namespace {
 struct BenchCommand {
   std::string package, profileFile;
   DataOptions data;
+  BatchOption batch;
   std::optional<uint64_t> steps; ///< Absent: as many as take kSeconds.
   uint64_t warmUp = 5, rows = 10;
   bool json = false;
@@ -166,7 +168,8 @@ static Results measure(const BenchCommand &options, const Program &program,
                        Session &session,
                        const std::optional<ProfileFile> &file) {
   Results results;
-  const StepInputs inputs(options.data, program.inputs(program.stepEntry()));
+  const std::string entry = options.batch.entryOf(program, program.stepEntry());
+  const StepInputs inputs(options.data, program.inputs(entry.c_str()));
   results.samples = inputs.numSamples() * program.microBatches();
   results.memory.struct_size = sizeof(results.memory);
   mpc_program_memory(program.get(), &results.memory);
@@ -326,7 +329,7 @@ static Json toJson(const BenchCommand &options, const Program &program,
 static int runBench(const BenchCommand &options) {
   Program program(options.package);
   // Fails early if the program cannot be trained.
-  (void)program.stepEntry();
+  options.batch.checkProgram(program);
   std::optional<ProfileFile> file;
   if (!options.profileFile.empty())
     file.emplace(options.profileFile,
@@ -361,6 +364,7 @@ Action mpc::tool::addBench(CLI::App &app) {
       ->required();
   options->data.addTo(*bench, "Data whose first samples are the batch "
                               "(default: random inputs)");
+  options->batch.addTo(*bench);
   bench
       ->add_option("--steps", options->steps,
                    "Steps to measure, and as many again with a profile "

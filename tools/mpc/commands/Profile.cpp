@@ -24,12 +24,14 @@
 #include "kernels/observation.h"
 #include "tools/mpc/Command.h"
 #include "tools/mpc/base/Output.h"
+#include "tools/mpc/base/Package.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/data/Dataset.h"
 #include "tools/mpc/options/Checks.h"
 #include "tools/mpc/training/Sampler.h"
+#include "tools/mpc/training/setup/BatchOption.h"
 
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
@@ -64,6 +66,7 @@ namespace {
 struct ProfileCommand {
   std::string package, output, checkpoint;
   DataOptions data;
+  BatchOption batch;
   uint64_t steps = 20, seed = 0;
   SessionSettings session;
 };
@@ -132,14 +135,26 @@ private:
 /// Runs `observe` and accumulates its tables.
 class Profile {
 public:
-  explicit Profile(const Program &program) : program(program) {
-    for (size_t i = 0; i < mpc_program_num_observations(program.get()); ++i) {
-      mpc_observation_info_t info = {};
-      info.struct_size = sizeof(info);
-      check(mpc_program_observation(program.get(), i, &info));
-      tensors.emplace_back(info);
+  /// `entry` is `observe` for the size of the batches. `package` must outlive
+  /// this.
+  Profile(const Program &program, const Package &package,
+          const std::string &entry)
+      : program(program), entry(entry) {
+    const auto &entries = *package.root().variants()->Get(0)->entries();
+    for (const mpc::program::Entry *found : entries) {
+      if (found->name()->string_view() != entry)
+        continue;
+      for (size_t i = 0; i < mpc_program_num_observations(program.get()); ++i) {
+        mpc_observation_info_t info = {};
+        info.struct_size = sizeof(info);
+        check(mpc_program_observation(program.get(), i, &info));
+        // That is the shape for the first batch size.
+        const auto *shape = found->observations()->Get(i)->shape();
+        info.shape = shape ? shape->data() : nullptr;
+        tensors.emplace_back(info);
+      }
     }
-    for (const Binding &output : program.outputs("observe")) {
+    for (const Binding &output : program.outputs(entry.c_str())) {
       tables.push_back(
           {output, std::vector<double>(output.shape[0] * output.shape[1])});
       (output.name == "roundings" ? roundings : rows) = tables.size() - 1;
@@ -158,7 +173,7 @@ public:
       tensor.data = table.numbers.data();
       outputs.push_back(tensor);
     }
-    check(mpc_session_run(session.get(), "observe", inputs.data(),
+    check(mpc_session_run(session.get(), entry.c_str(), inputs.data(),
                           inputs.size(), outputs.data(), outputs.size()));
     for (size_t i = 0; i < tensors.size(); ++i) {
       Tensor &tensor = tensors[i];
@@ -198,6 +213,7 @@ private:
   };
 
   const Program &program;
+  const std::string entry;
   std::vector<Tensor> tensors;
   std::vector<Table> tables;
   size_t rows = 0, roundings = 0;
@@ -211,13 +227,14 @@ static int runProfile(const ProfileCommand &options) {
       resolveOutputPath(options.output, {{"the package", options.package},
                                          {"the data", options.data.path}});
   Program program(options.package);
-  const char *entry = program.stepEntry();
+  options.batch.checkProgram(program);
+  const std::string entry = options.batch.entryOf(program, program.stepEntry());
   if (program.option("observe") != "profile")
     throw Failure(Usage,
                   program.path +
                       ": the package does not record its tensors; compile the "
                       "model with --precision=fp32 --observe=profile");
-  Dataset data(options.data, program.inputs(entry));
+  Dataset data(options.data, program.inputs(entry.c_str()));
   if (data.numSamples() < data.batchSize())
     throw Failure(Usage, data.path + " has " +
                              formatCount(data.numSamples(), "sample") +
@@ -233,7 +250,8 @@ static int runProfile(const ProfileCommand &options) {
                 options.steps + std::strtoull(program.option("warmup").c_str(),
                                               nullptr, 10));
   Sampler sampler(data.numSamples(), data.batchSize(), options.seed, true);
-  Profile profile(program);
+  const Package package(options.package);
+  Profile profile(program, package, options.batch.entryOf(program, "observe"));
   for (uint64_t step = 0; step < options.steps; ++step) {
     const std::vector<uint64_t> samples = sampler.next().samples;
     const std::vector<mpc_tensor_t> &inputs = data.gather(samples);
@@ -272,6 +290,7 @@ Action mpc::tool::addProfile(CLI::App &app) {
       .addTo(*profile, "Data with an array for each model input, and labels or "
                        "targets, as for mpc train")
       ->required();
+  options->batch.addTo(*profile);
   profile->add_option("--output,-o", options->output, "JSON file to write")
       ->option_text("OUT.json")
       ->required();

@@ -63,12 +63,7 @@ void TrainOptions::addTo(CLI::App &command) {
                   "batches by mixup[=ALPHA]; windows of a text by shift")
       ->option_text("LIST")
       ->check(NotEmpty());
-  command
-      .add_option("--batch", batch,
-                  "Samples per batch, if the model was compiled for several "
-                  "sizes (default: the first)")
-      ->option_text("N")
-      ->check(Whole(1));
+  batch.addTo(command);
   command
       .add_option("--eval-data", evalData,
                   "Data to evaluate on after each epoch")
@@ -206,27 +201,10 @@ static void requireDynamicScale(const Program &program) {
                              scale);
 }
 
-/// Throws unless the program can be trained with batches of this size.
-static void requireBatch(const Program &program, uint64_t size) {
-  const std::vector<uint64_t> sizes = program.batchSizes(program.stepEntry());
-  if (std::find(sizes.begin(), sizes.end(), size) != sizes.end())
-    return;
-  std::string known;
-  for (uint64_t other : sizes)
-    known += std::to_string(other) + ",";
-  throw Failure(Usage, "--batch=" + std::to_string(size) + ": " + program.path +
-                           (sizes.empty()
-                                ? " has no batch dimension"
-                                : " was not compiled for this size; compile it "
-                                  "with --batch=" +
-                                      known + std::to_string(size)));
-}
-
 void TrainOptions::checkProgram(const Program &program) const {
   if (lossScale)
     requireDynamicScale(program);
   if (hasEvaluation())
     requireEvaluate(program);
-  if (batch)
-    requireBatch(program, *batch);
+  batch.checkProgram(program);
 }

@@ -7,6 +7,7 @@
 #include "tools/mpc/checkpoints/initial/InitialWeights.h"
 #include "tools/mpc/data/DataOptions.h"
 #include "tools/mpc/logs/TrainingLog.h"
+#include "tools/mpc/training/setup/BatchOption.h"
 
 #include <CLI/CLI.hpp>
 
@@ -33,8 +34,8 @@ struct TrainOptions {
   double evalSplit = 0; ///< Fraction of the data to evaluate on; 0: none.
   std::optional<uint64_t> epochs, steps; ///< Both absent: one epoch.
   std::optional<uint64_t> totalSteps;    ///< Absent: see setTotalSteps().
-  std::optional<uint64_t> batch;         ///< Absent: the program's first size.
-  std::optional<uint64_t> seed;          ///< Absent: 0, or the checkpoint's.
+  BatchOption batch;
+  std::optional<uint64_t> seed; ///< Absent: 0, or the checkpoint's.
   std::optional<double> learningRate, lossScale;
   /// In steps; 0: after each epoch that ends at least kCheckpointPause seconds
   /// after the last checkpoint.

@@ -51,8 +51,8 @@ mpc::tool::openEvaluationData(const TrainOptions &options,
 void mpc::tool::chooseBatchSizes(const TrainOptions &options,
                                  const Program &program, Dataset &data,
                                  Dataset *evalData, MetricSet *metrics) {
-  if (options.batch)
-    data.setBatchSize(*options.batch);
+  if (options.batch.size)
+    data.setBatchSize(*options.batch.size);
   if (evalData)
     useBatchSize(program.batchSizeFor("evaluate", evalData->numSamples()),
                  program, *evalData, *metrics);
