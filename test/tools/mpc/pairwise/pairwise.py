@@ -72,6 +72,9 @@ COMPILE = {
     "residual": ("", "--residual=fp32"),
     "observe": ("", "--check-numerics"),
     "norms": ("", "--batchnorm=frozen"),
+    # All take batches of 32, which a value of "size" chooses for training.
+    "batch": ("--batch=32", "--batch=64,32", "--batch=32,48 --eval-batch=1,200"),
+    "init": ("", "--init={weights}", "--init={weights} --map-names=^fc=fc"),
     "cpu": ("", "--target-cpu=x86-64-v3", "--target=reference"),
 }
 TRAIN = {
@@ -82,6 +85,7 @@ TRAIN = {
     "evaluation": ("", "--eval-split=0.1", "--eval-split=0.1 --eval-every=2 --keep-best=loss"),
     "nan": ("", "--on-nan=skip", "--on-nan=rollback"),
     "rate": ("", "--lr=0.01"),
+    "size": ("", "--batch=32"),
     "saving": ("", "--checkpoint-every=1 --checkpoint-keep=1"),
 }
 FACTORS = {**COMPILE, **TRAIN}
@@ -200,9 +204,22 @@ class Runner:
         for name in COMPILE:
             if name not in ("model", "precision", "optimizer"):
                 options += row[name].split()
+        if row["init"]:
+            weights = self.weights(row["model"])
+            options = [option.replace("{weights}", str(weights)) for option in options]
         data = f"--data={self.digits / 'digits-test.npz'}"
-        done, text = self.run("compile", model, "-o", package, "--batch=64", data, *options)
+        done, text = self.run("compile", model, "-o", package, data, *options)
         return done, text
+
+    @functools.cache
+    def weights(self, model):
+        """A checkpoint of the model after a step."""
+        package, folder = self.folder / f"{model}.mpc", self.folder / f"{model}-weights"
+        shutil.rmtree(folder, ignore_errors=True)
+        self.must_run("compile", self.digits / f"{model}.onnx", "-o", package, "--batch=64")
+        data = f"--data={self.digits / 'digits-test.npz'}"
+        self.must_run("train", package, data, "--steps=1", f"--checkpoint-dir={folder}")
+        return folder
 
     def must_reject(self, row, message):
         """Checks an entry of CONFLICTS."""
