@@ -8,7 +8,8 @@
 #   --test     also install the packages in a fresh Debian, compile and train a model
 #              there, build C programs, and remove the packages; needs root, debootstrap
 #              and a network. Everything happens in the folder ROOT, which may be the
-#              root of a Debian that exists (default: a new one in build/packages/root)
+#              root of a Debian that exists (default: a new one in build/packages/root);
+#              in a chroot, mount ROOT/proc before
 #   --source   write mpc-VERSION.tar.xz with the files of the last commit instead
 #
 # Builds of the same sources have the same bytes: files carry the time of the last commit,
@@ -23,7 +24,7 @@ for option in "$@"; do
     --test) action=test system= ;;
     --test=?*) action=test system=${option#*=} ;;
     --source) action=source ;;
-    *) refuse_or_help "$option" 16 ;;
+    *) refuse_or_help "$option" 17 ;;
   esac
 done
 
@@ -83,9 +84,12 @@ try_packages() {
   rm -rf "$inside" && mkdir -p "$inside" || return
   cp -r "$packages"/*.deb "$root/runtime/examples/digits" "$root/test/runtime/Inputs/consumer" \
     "$root/tools/packages/try.sh" "$inside" || return
-  # Mounts that disappear with the process, whatever happens.
-  unshare --mount bash -c 'mount -t proc proc "$0/proc" && exec chroot "$0" bash /tmp/mpc/try.sh' \
-    "$system" || code=$?
+  # Mounts that disappear with the process, whatever happens. In a chroot, where that is
+  # not possible, ROOT needs its /proc before.
+  local mounts=(unshare --mount)
+  [ ! -e "$system/proc/self" ] || mounts=()
+  "${mounts[@]}" bash -c '[ -e "$0/proc/self" ] || mount -t proc proc "$0/proc" || exit
+    exec chroot "$0" bash /tmp/mpc/try.sh' "$system" || code=$?
   rm -rf "$inside"
   return $code
 }
