@@ -20,8 +20,8 @@ void checkpoint(const uint8_t *data, size_t size);
 // A .npz file.
 void npz(const uint8_t *data, size_t size);
 
-// Other data, after a letter: n for .npy, s for .safetensors, j for .jsonl, i for
-// an image, and anything else for a table.
+// Other data, after a letter: n for .npy, s for .safetensors, j for .jsonl, a for
+// Arrow and Parquet, i for an image, and anything else for a table.
 void data(const uint8_t *data, size_t size);
 
 // An ONNX model in protobuf's binary form.
