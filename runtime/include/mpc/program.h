@@ -111,14 +111,14 @@ MPC_API size_t mpc_program_num_inputs(const mpc_program_t* program,
 MPC_API size_t mpc_program_num_outputs(const mpc_program_t* program,
                                        const char* entry);
 
-// Writes the batch sizes of an entry point to `out_sizes`, at most `capacity` of
-// them, and returns their number. There are several if the program was compiled
-// for several sizes (`--batch=64,256`); the first is the size that the functions
-// below describe. The entry point for another size is called "step@256", and
-// describes itself like any other, but calls of the session need only the name
-// of the first: they use the entry point whose inputs have the shapes of the
-// tensors. 0 if the entry point does not exist or has no input with a batch
-// dimension. `out_sizes` may be NULL if `capacity` is 0.
+// Writes the batch sizes of an entry point to `out_sizes`, at most `capacity`
+// of them, and returns their number. There are several if the program was
+// compiled for several sizes (`--batch=64,256`); the first is the size that the
+// functions below describe. The entry point for another size is called
+// "step@256", and describes itself like any other, but calls of the session
+// need only the name of the first: they use the entry point whose inputs have
+// the shapes of the tensors. 0 if the entry point does not exist or has no
+// input with a batch dimension. `out_sizes` may be NULL if `capacity` is 0.
 MPC_API size_t mpc_program_batch_sizes(const mpc_program_t* program,
                                        const char* entry, uint64_t* out_sizes,
                                        size_t capacity);
@@ -182,6 +182,12 @@ mpc_program_observation(const mpc_program_t* program, size_t index,
 // NULL if the program does not record it. Borrowed.
 MPC_API const char* mpc_program_option(const mpc_program_t* program,
                                        const char* name);
+
+// The number of recorded options, and the name of one, in a fixed order; NULL
+// if `index` is out of range. Borrowed.
+MPC_API size_t mpc_program_num_options(const mpc_program_t* program);
+MPC_API const char* mpc_program_option_name(const mpc_program_t* program,
+                                            size_t index);
 
 // The precision report as JSON; if devices have separate reports, the one for
 // the first kind of device. Borrowed; `*out_size` excludes the final NUL.

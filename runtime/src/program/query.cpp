@@ -158,6 +158,20 @@ mpc_status_t mpc_program_observation(const mpc_program_t* program, size_t index,
   return copy_out(info, out_info);
 }
 
+size_t mpc_program_num_options(const mpc_program_t* program) {
+  return program && program->root->options() ? program->root->options()->size()
+                                             : 0;
+}
+
+const char* mpc_program_option_name(const mpc_program_t* program,
+                                    size_t index) {
+  if (index >= mpc_program_num_options(program)) return nullptr;
+  return program->root->options()
+      ->Get(static_cast<uint32_t>(index))
+      ->name()
+      ->c_str();
+}
+
 const char* mpc_program_option(const mpc_program_t* program, const char* name) {
   if (!program || !name || !program->root->options()) return nullptr;
   for (const schema::Option* option : *program->root->options())

@@ -37,6 +37,8 @@ TEST(Program, DescribesItself) {
             MPC_INVALID_ARGUMENT);
   EXPECT_STREQ(mpc_program_option(program.get(), "precision"), "bf16");
   EXPECT_EQ(mpc_program_option(program.get(), "color"), nullptr);
+  EXPECT_STREQ(mpc_program_option_name(program.get(), 0), "precision");
+  EXPECT_EQ(mpc_program_option_name(program.get(), 99), nullptr);
   size_t size;
   EXPECT_STREQ(mpc_program_report(program.get(), &size), "{\"ops\":[]}");
   EXPECT_EQ(size, 10u);
