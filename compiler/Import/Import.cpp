@@ -251,6 +251,7 @@ static ImportResult importBuffer(llvm::MemoryBufferRef buffer,
     llvm::Expected<std::shared_ptr<ModelFile>> model =
         parseModelFile(buffer, mapping);
     if (model) {
+      (*model)->hasFolder = options.hasFolder;
       (*model)->detachData();
       result = importParsed(*model, options, context);
       // Smaller tensors may keep the model, but not the weights.

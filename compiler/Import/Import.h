@@ -66,6 +66,10 @@ struct ImportOptions {
   /// continues after nodes that fail, to report all of them, and then fails.
   ModelSurvey *survey = nullptr;
 
+  /// False: the model is in memory and has no folder; external data is an
+  /// error.
+  bool hasFolder = true;
+
   /// Import every float as f64 instead of f32, for gradient checks.
   bool float64 = false;
 };

@@ -3,6 +3,7 @@
 #include "compiler/Support/Diagnostics.h"
 
 #include "compiler/Support/Locations.h"
+#include "compiler/Support/ModelMessage.h"
 
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
@@ -69,6 +70,23 @@ static void printSubject(raw_ostream &os, StringRef name, StringRef type) {
   os << ": ";
 }
 
+/// Replaces what a terminal would act on: names come from the file.
+static std::string makePrintable(std::string text) {
+  if (!llvm::json::isUTF8(text))
+    text = llvm::json::fixUTF8(text);
+  for (size_t i = 0; i < text.size(); ++i) {
+    unsigned char c = text[i];
+    // C1 controls, such as CSI (U+009B), are two bytes in UTF-8.
+    bool isLate = c == 0xc2 && i + 1 < text.size() &&
+                  static_cast<unsigned char>(text[i + 1]) < 0xa0;
+    if (isLate)
+      text.erase(i, 1);
+    if (isLate || c < ' ' || c == 0x7f)
+      text[i] = '?';
+  }
+  return text;
+}
+
 static constexpr StringLiteral kUsageError = "usage";
 
 InFlightDiagnostic mpc::emitUsageError(Location loc) {
@@ -114,7 +132,6 @@ mpc::ModelDiagnosticHandler::ModelDiagnosticHandler(MLIRContext *context,
 }
 
 void mpc::ModelDiagnosticHandler::print(const Diagnostic &diagnostic) {
-  // Names come from the file: a terminal must not act on them.
   std::string text = diagnostic.str(), line;
   StringRef message = text;
   bool isNote = diagnostic.getSeverity() == DiagnosticSeverity::Note;
@@ -139,17 +156,28 @@ void mpc::ModelDiagnosticHandler::print(const Diagnostic &diagnostic) {
   }
   os << severityName(diagnostic.getSeverity()) << ": "
      << (name.empty() ? message.str() : inModelTypes(message));
-  if (!llvm::json::isUTF8(line))
-    line = llvm::json::fixUTF8(line);
-  for (size_t i = 0; i < line.size(); ++i) {
-    unsigned char c = line[i];
-    // C1 controls, such as CSI (U+009B), are two bytes in UTF-8.
-    bool isLate = c == 0xc2 && i + 1 < line.size() &&
-                  static_cast<unsigned char>(line[i + 1]) < 0xa0;
-    if (isLate)
-      line.erase(i, 1);
-    if (isLate || c < ' ' || c == 0x7f)
-      line[i] = '?';
-  }
-  out << line << "\n";
+  out << makePrintable(line) << "\n";
+}
+
+mpc::ModelMessageCollector::ModelMessageCollector(
+    MLIRContext *context, std::vector<ModelMessage> &messages)
+    : ScopedDiagnosticHandler(context) {
+  auto add = [&messages](const Diagnostic &diagnostic) {
+    std::string text = diagnostic.str();
+    if (StringRef(text).starts_with("see current operation"))
+      return;
+    Location loc = diagnostic.getLocation();
+    StringRef name = nodeName(loc);
+    if (!name.empty())
+      text = inModelTypes(dropOpPrefix(text));
+    messages.push_back({diagnostic.getSeverity(), makePrintable(name.str()),
+                        makePrintable(nodeType(loc).str()),
+                        makePrintable(text)});
+  };
+  setHandler([add](Diagnostic &diagnostic) {
+    add(diagnostic);
+    for (const Diagnostic &note : diagnostic.getNotes())
+      add(note);
+    return failure(); // The handler before it gets the diagnostic, too.
+  });
 }

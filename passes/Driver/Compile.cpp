@@ -1,7 +1,6 @@
 //===- Compile.cpp - One compilation, from model to package ---------------===//
 //
-// Runs the import and the stages of Pipeline.cpp, writes dumps, generates code
-// and writes the package.
+// Runs import and stages, writes dumps, generates code, writes the package.
 //
 //===----------------------------------------------------------------------===//
 
@@ -83,10 +82,12 @@ constexpr int64_t kMaxDumpedCharacters = 16 * 1024;
 
 class Compilation {
 public:
-  explicit Compilation(const CompileOptions &options)
-      : options(options), messages(result.diagnostics),
+  explicit Compilation(const CompileOptions &options,
+                       std::optional<llvm::StringRef> bytes = std::nullopt)
+      : options(options), bytes(bytes), messages(result.diagnostics),
         ownedContext(std::make_unique<MLIRContext>(availableThreading())),
-        context(*ownedContext), handler(&context, options.model, messages) {
+        context(*ownedContext), handler(&context, options.model, messages),
+        collector(&context, result.messages) {
     DialectRegistry registry;
     registry
         .insert<amp::AmpDialect, MpcDialect, train::TrainDialect,
@@ -197,7 +198,8 @@ private:
                            const std::string &suffix,
                            std::vector<std::string> &notes,
                            OwningOpRef<ModuleOp> &made) {
-    ImportResult imported = importOnnx(options.model, importOptions, context);
+    ImportResult imported =
+        importModel(options.model, bytes, importOptions, context);
     llvm::append_range(notes, imported.notes);
     if (!imported.module)
       return imported.error;
@@ -742,14 +744,15 @@ private:
   }
 
   CompileOptions options;
+  const std::optional<llvm::StringRef> bytes; ///< A model in memory.
   CompileResult result{};
   llvm::raw_string_ostream messages; ///< Into the result.
   std::unique_ptr<MLIRContext> ownedContext;
   MLIRContext &context;
   ModelDiagnosticHandler handler;
+  ModelMessageCollector collector;
   std::map<std::string, std::string> modulePaths; ///< By node.
-  OwningOpRef<ModuleOp>
-      module; ///< The module for all devices, until the precision stage.
+  OwningOpRef<ModuleOp> module; ///< For all devices, until their formats.
   std::optional<InitialWeights> weights; ///< For option `init`.
   std::vector<Variation> variations;
   std::vector<int64_t> sizes; ///< All batch sizes.
@@ -758,8 +761,9 @@ private:
 
 } // namespace
 
-CompileResult mpc::compile(const CompileOptions &options) {
-  return Compilation(options).run();
+CompileResult mpc::compile(const CompileOptions &options,
+                           std::optional<llvm::StringRef> model) {
+  return Compilation(options, model).run();
 }
 
 CompileResult mpc::lowerModel(const CompileOptions &options,

@@ -28,6 +28,17 @@ inline ImportOptions toImportOptions(const CompileOptions &options) {
   return result;
 }
 
+/// Imports a file or, if `bytes` is set, a model in memory of this name.
+inline ImportResult importModel(const std::string &name,
+                                std::optional<llvm::StringRef> bytes,
+                                ImportOptions options,
+                                mlir::MLIRContext &context) {
+  if (!bytes)
+    return importOnnx(name, options, context);
+  options.hasFolder = name.find('/') != std::string::npos;
+  return importOnnx(llvm::MemoryBufferRef(*bytes, name), options, context);
+}
+
 } // namespace mpc
 
 #endif // MPC_PASSES_DRIVER_IMPORTOPTIONS_H

@@ -8,11 +8,13 @@
 #define MPC_PASSES_DRIVER_PIPELINE_H
 
 #include "compiler/Import/File/ModelError.h"
+#include "compiler/Support/ModelMessage.h"
 #include "compiler/Target/Backend.h"
 #include "passes/Options/Options.h"
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +28,7 @@ struct CompileResult {
   ModelError failure = ModelError::None; ///< Why there is no program.
   std::vector<std::string> notes; ///< Decisions to report, one line each.
   std::string diagnostics; ///< Lines about the model, each naming its file.
+  std::vector<ModelMessage> messages; ///< The same diagnostics, in parts.
   /// A failure outside the model, such as file I/O; else empty.
   std::string error;
   std::string report; ///< Precision report of the first device, JSON.
@@ -45,7 +48,12 @@ struct CompileResult {
 /// Compiles one model to a file or to memory. Prints nothing. Messages name
 /// options, not command-line flags (optionName). The caller prints notes,
 /// diagnostics and the error, in this order, so that the failure comes last.
-CompileResult compile(const CompileOptions &options);
+///
+/// `model` is set for a model in memory; `options.model` is then its name. Its
+/// external data is in the folder of that name, or an error if the name has no
+/// folder.
+CompileResult compile(const CompileOptions &options,
+                      std::optional<llvm::StringRef> model = std::nullopt);
 
 /// Names of the stages between import and packaging, in order: graph, grad,
 /// precision, fusion, plan, codegen.

@@ -9,14 +9,19 @@
 
 #include "mpc/compiler.h"
 
+#include <cassert>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <optional>
 
 using namespace mpc;
 
 struct mpc_compile_options_s {
   CompileOptions options;
+  mpc_compile_handler_t handler = nullptr;
+  void *user = nullptr;
 };
 
 struct mpc_compilation_s {
@@ -81,23 +86,77 @@ static std::string messageOf(const CompileResult &result) {
   return text;
 }
 
-static mpc_status_t compileFile(const char *model, const char *output,
-                                const mpc_compile_options_t *given,
-                                mpc_compilation_t **out) {
+static mpc_compile_message_kind_t kindOf(mlir::DiagnosticSeverity severity) {
+  switch (severity) {
+  case mlir::DiagnosticSeverity::Error:
+    return MPC_COMPILE_ERROR;
+  case mlir::DiagnosticSeverity::Warning:
+    return MPC_COMPILE_WARNING;
+  case mlir::DiagnosticSeverity::Note:
+  case mlir::DiagnosticSeverity::Remark:
+    break;
+  }
+  return MPC_COMPILE_DETAIL;
+}
+
+/// Calls the handler with everything that a compilation has to say.
+static void report(const mpc_compile_options_t *given,
+                   const CompileResult &result) {
+  if (!given || !given->handler)
+    return;
+  auto say = [&](mpc_compile_message_kind_t kind, const std::string &text,
+                 const char *node = "", const char *op = "") {
+    mpc_compile_message_t message = {sizeof(message), kind, node, op,
+                                     text.c_str()};
+    given->handler(given->user, &message);
+  };
+  for (const std::string &note : result.notes)
+    say(MPC_COMPILE_NOTE, note);
+  for (const ModelMessage &message : result.messages)
+    say(kindOf(message.severity), message.text, message.node.c_str(),
+        message.op.c_str());
+  if (!result.error.empty())
+    say(MPC_COMPILE_ERROR, result.error);
+}
+
+/// Compiles a file or, if `bytes` is set, a model in memory of this name.
+static mpc_status_t compileModel(const std::string &model,
+                                 std::optional<llvm::StringRef> bytes,
+                                 const char *output,
+                                 const mpc_compile_options_t *given,
+                                 mpc_compilation_t **out) {
   CompileOptions options = given ? given->options : CompileOptions();
-  if (std::string fault = checkGiven(options); !fault.empty())
-    return fail(MPC_INVALID_ARGUMENT, fault);
-  options.model = model;
-  options.output = output ? output : "";
-  options.openWeights = openSafetensorsWeights;
-  options.modelPath = std::filesystem::absolute(options.model).string();
   auto compilation = std::make_unique<mpc_compilation_s>();
-  compilation->result = compile(options);
-  const CompileResult &result = compilation->result;
+  CompileResult &result = compilation->result;
+  result.error = checkGiven(options);
+  if (result.error.empty()) {
+    options.model = model;
+    options.output = output ? output : "";
+    options.openWeights = openSafetensorsWeights;
+    if (!bytes)
+      options.modelPath = std::filesystem::absolute(model).string();
+    result = compile(options, bytes);
+  } else {
+    result.failure = ModelError::Usage;
+  }
+  report(given, result);
   if (failed(result.failure))
     return fail(codeOf(result.failure), messageOf(result));
   *out = compilation.release();
   return nullptr;
+}
+
+static mpc_option_type_t typeOf(const OptionRow &row) {
+  static const std::pair<const char *, mpc_option_type_t> kTypes[] = {
+      {"std::string", MPC_OPTION_TEXT}, {"bool", MPC_OPTION_SWITCH},
+      {"int64_t", MPC_OPTION_INTEGER},  {"OptionalNumber", MPC_OPTION_INTEGER},
+      {"double", MPC_OPTION_NUMBER},    {"Texts", MPC_OPTION_TEXTS},
+      {"Numbers", MPC_OPTION_INTEGERS}, {"NumberByName", MPC_OPTION_PAIRS}};
+  for (auto [name, type] : kTypes)
+    if (std::strcmp(name, row.type) == 0)
+      return type;
+  assert(false && "an option of a type without a row above");
+  return MPC_OPTION_TEXT;
 }
 
 mpc_status_t mpc_compile_options_create(mpc_compile_options_t **out_options) {
@@ -120,14 +179,61 @@ mpc_status_t mpc_compile_options_set(mpc_compile_options_t *options,
   return guarded([&] { return set(options->options, name, value); });
 }
 
+void mpc_compile_options_set_handler(mpc_compile_options_t *options,
+                                     mpc_compile_handler_t handler,
+                                     void *user) {
+  if (!options)
+    return;
+  options->handler = handler;
+  options->user = user;
+}
+
+size_t mpc_compile_num_options(void) { return optionRows().size(); }
+
+mpc_status_t mpc_compile_option_info(size_t index,
+                                     mpc_option_info_t *out_info) {
+  if (!out_info || out_info->struct_size != sizeof(*out_info))
+    return fail(MPC_INVALID_ARGUMENT,
+                "struct_size is not sizeof(mpc_option_info_t)");
+  if (index >= optionRows().size())
+    return fail(MPC_INVALID_ARGUMENT,
+                "there is no option " + std::to_string(index));
+  const OptionRow &row = optionRows()[index];
+  *out_info = {sizeof(*out_info),
+               row.name,
+               typeOf(row),
+               row.metavar,
+               row.byDefault.c_str(),
+               (row.isRare ? row.rareSection : row.section).c_str(),
+               row.help.c_str()};
+  return nullptr;
+}
+
 mpc_status_t mpc_compile(const char *model, const char *output,
                          const mpc_compile_options_t *options,
                          mpc_compilation_t **out_compilation) {
   if (!model || !out_compilation)
     return fail(MPC_INVALID_ARGUMENT, "an argument is NULL");
   *out_compilation = nullptr;
-  return guarded(
-      [&] { return compileFile(model, output, options, out_compilation); });
+  return guarded([&] {
+    return compileModel(model, std::nullopt, output, options, out_compilation);
+  });
+}
+
+mpc_status_t mpc_compile_memory(const void *model, size_t size,
+                                const char *folder, const char *output,
+                                const mpc_compile_options_t *options,
+                                mpc_compilation_t **out_compilation) {
+  if (!model || !out_compilation)
+    return fail(MPC_INVALID_ARGUMENT, "an argument is NULL");
+  *out_compilation = nullptr;
+  return guarded([&] {
+    std::string name = "model.onnx";
+    if (folder)
+      name = (*folder ? folder : ".") + ("/" + name);
+    llvm::StringRef bytes(static_cast<const char *>(model), size);
+    return compileModel(name, bytes, output, options, out_compilation);
+  });
 }
 
 void mpc_compilation_destroy(mpc_compilation_t *compilation) {

@@ -35,6 +35,7 @@ struct TensorBytes {
 struct ModelFile {
   std::string path;   ///< As the user gave it.
   std::string folder; ///< Folder of external data; the current folder if empty.
+  bool hasFolder = true; ///< False: external data is an error.
   onnx::ModelProto proto;
   /// Checked data of initializers by name, if it is not in the model but in a
   /// checkpoint.

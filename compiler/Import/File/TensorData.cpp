@@ -235,6 +235,10 @@ Expected<TensorBytes> TensorReader::readExternal(const TensorProto &tensor,
   Expected<ExternalEntry> entry = parseEntry(tensor);
   if (!entry)
     return entry.takeError();
+  if (!model->hasFolder)
+    return invalid("has its elements in the file '" + entry->location +
+                   "', but the model is in memory, without a folder where "
+                   "its files are");
   std::shared_ptr<FileMapping> &file = externalFiles[entry->location];
   if (!file) {
     auto opened = FileMapping::openBelow(model->folder, entry->location);

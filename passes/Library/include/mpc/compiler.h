@@ -36,6 +36,62 @@ MPC_API void mpc_compile_options_destroy(mpc_compile_options_t *options);
 MPC_API MPC_MUST_USE mpc_status_t mpc_compile_options_set(
     mpc_compile_options_t *options, const char *name, const char *value);
 
+// The type of an option, and how its value is written.
+typedef enum mpc_option_type_e {
+  MPC_OPTION_TEXT = 0,
+  MPC_OPTION_SWITCH = 1, // "yes" or "no".
+  MPC_OPTION_INTEGER = 2,
+  MPC_OPTION_NUMBER = 3,
+  MPC_OPTION_TEXTS = 4,    // One text for each call.
+  MPC_OPTION_INTEGERS = 5, // "64,256".
+  MPC_OPTION_PAIRS = 6,    // A name, '=' or ':', an integer for each call.
+} mpc_option_type_t;
+
+// An option of mpc_compile_options_set. Strings are static.
+typedef struct mpc_option_info_s {
+  size_t struct_size;
+  const char *name;
+  mpc_option_type_t type;
+  const char *metavar;       // Placeholder for the value in help: "N[,N...]".
+  const char *default_value; // "" if there is none, or it depends on others.
+  const char *section;       // The heading in help: "Optimizer".
+  const char *help;          // One line.
+} mpc_option_info_t;
+
+// The number of options, and a description of one. Set `struct_size` to
+// sizeof(mpc_option_info_t). Returns MPC_INVALID_ARGUMENT if `index` is out of
+// range.
+MPC_API size_t mpc_compile_num_options(void);
+MPC_API MPC_MUST_USE mpc_status_t
+mpc_compile_option_info(size_t index, mpc_option_info_t *out_info);
+
+typedef enum mpc_compile_message_kind_e {
+  MPC_COMPILE_NOTE = 0, // As mpc_compilation_note.
+  MPC_COMPILE_WARNING = 1,
+  MPC_COMPILE_ERROR = 2,  // Why there is no program.
+  MPC_COMPILE_DETAIL = 3, // Belongs to the error or warning before it.
+} mpc_compile_message_kind_t;
+
+// A message of a compilation. Strings are borrowed until the handler returns.
+typedef struct mpc_compile_message_s {
+  size_t struct_size;
+  mpc_compile_message_kind_t kind;
+  const char *node; // The ONNX node, or "" if the message is about none.
+  const char *op;   // Its type: "Gemm". For other objects of the model, their
+                    // kind: "initializer".
+  const char *text; // Names neither of them.
+} mpc_compile_message_t;
+
+typedef void (*mpc_compile_handler_t)(void *user,
+                                      const mpc_compile_message_t *message);
+
+// Sets the handler of all compilations with these options; NULL, the default,
+// drops messages. A compilation calls it in its thread, before it returns.
+// `user` must outlive the compilations.
+MPC_API void mpc_compile_options_set_handler(mpc_compile_options_t *options,
+                                             mpc_compile_handler_t handler,
+                                             void *user);
+
 // A model that has been compiled.
 typedef struct mpc_compilation_s mpc_compilation_t;
 
@@ -54,6 +110,14 @@ typedef struct mpc_compilation_s mpc_compilation_t;
 MPC_API MPC_MUST_USE mpc_status_t mpc_compile(
     const char *model, const char *output, const mpc_compile_options_t *options,
     mpc_compilation_t **out_compilation);
+
+// The same for a model in memory: the bytes of an ONNX file, which are borrowed
+// until the call returns. `folder` is where the files are that hold external
+// data of the model; if it is NULL, such data is an error. In messages the
+// model is called "model.onnx".
+MPC_API MPC_MUST_USE mpc_status_t mpc_compile_memory(
+    const void *model, size_t size, const char *folder, const char *output,
+    const mpc_compile_options_t *options, mpc_compilation_t **out_compilation);
 
 // Destroys `compilation`; NULL is allowed.
 MPC_API void mpc_compilation_destroy(mpc_compilation_t *compilation);
