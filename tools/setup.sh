@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Installs missing packages that are needed to build and test mpc: those of Debian,
-# and Apache Arrow, which Debian lacks, as the Python package pyarrow in build/arrow.
+# Installs missing packages that are needed to build and test mpc: those of Debian and,
+# as Python packages, those that Debian lacks: Apache Arrow (pyarrow in build/arrow), and
+# what mpc's own Python packages need (nanobind and others in build/python-venv).
 #
 # usage: tools/setup.sh [--python]
 #   --python   also create a virtual environment in build/venv, needed only to
@@ -18,6 +19,10 @@ packages=(
   libjpeg-dev libpng-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libgtest-dev
 )
+
+# Pythons other than Debian's bring their headers.
+python3 -c 'import os, sysconfig
+os.stat(sysconfig.get_path("include") + "/Python.h")' 2> /dev/null || packages+=(python3-dev)
 
 as_root() {
   if [ "$(id -u)" = 0 ]; then
@@ -72,6 +77,19 @@ install_arrow() {
   fi
 }
 
+# The Python packages are not built without it.
+install_nanobind() {
+  local venv=$build/python-venv requirements=$root/python/requirements.txt
+  if cmp -s "$requirements" "$venv/requirements.txt"; then
+    echo "    $venv is there"
+  elif make_venv "$venv" \
+    && "$venv/bin/pip" install -q --only-binary=:all: --require-hashes -r "$requirements"; then
+    cp "$requirements" "$venv/requirements.txt"
+  else
+    echo "    cannot install nanobind: the Python packages will not be built"
+  fi
+}
+
 make_python_environment() {
   local venv=$build/venv tools=$root/tools
   if cat "$tools"/requirements*.txt | cmp -s - "$venv/requirements.txt"; then
@@ -92,14 +110,16 @@ case "${1:-}" in
   "")
     step "Looking for packages" install_packages
     step "Looking for Apache Arrow" install_arrow
+    step "Looking for nanobind" install_nanobind
     ;;
   --python)
     step "Looking for packages" install_packages
     step "Looking for Apache Arrow" install_arrow
+    step "Looking for nanobind" install_nanobind
     step "Making a Python environment" make_python_environment
     ;;
   *)
-    sed -n '2,9s/^# \{0,1\}//p' "$0"
+    sed -n '2,10s/^# \{0,1\}//p' "$0"
     [ "$1" = --help ] || exit 2
     ;;
 esac

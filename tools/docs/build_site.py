@@ -21,7 +21,7 @@ OPTIONS = "tools/mpc/share/doc/mpc/OPTIONS.md"  # In the build folder.
 SECTIONS = {
     "Overview": ["README", "docs/walkthrough", "docs/glossary", "CHANGELOG", "CONTRIBUTING"],
     "Guide": [f"docs/guide/{name}" for name in (
-        "install", "models", "training", "precision", "diagnosis", "gpu", "c-api", "command-line", "performance", "limits")],
+        "install", "models", "training", "precision", "diagnosis", "gpu", "c-api", "python", "command-line", "performance", "limits")],
     "Tutorials": [f"docs/tutorials/{name}" for name in (
         "add-an-op", "add-an-option", "add-an-optimizer", "add-a-hyper-parameter", "add-a-format", "add-a-device")],
     "Formats": ["docs/format/package", "docs/format/checkpoint", "docs/format/report"],

@@ -2,7 +2,7 @@
 import os
 import re
 
-PARTS = ("compiler", "docs", "kernels", "passes", "runtime", "test", "tools")
+PARTS = ("compiler", "docs", "kernels", "passes", "python", "runtime", "test", "tools")
 FENCE = re.compile(r"^ *(```|~~~).*?^ *\1 *$", re.M | re.S)
 SPAN = re.compile(r"(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.S)
 LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]*(?:\([^()\s]*\)[^()\s]*)*)\)")

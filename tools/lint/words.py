@@ -17,7 +17,7 @@ PHRASES = {
     "which is said": "a note says so",
     ", of which": "whose, or a new sentence",
 }
-FOLDERS = ("compiler", "docs", "kernels", "passes", "runtime", "test", "tools")
+FOLDERS = ("compiler", "docs", "kernels", "passes", "python", "runtime", "test", "tools")
 PROSE = {".md", ".test"}
 CODE = {".h", ".hpp", ".c", ".cpp", ".cu", ".cuh", ".td", ".def", ".fbs", ".py", ".sh",
         ".cmake", ".in", ".js", ".html", ".css", ".mlir", ".onnxtxt", ".txt"}

@@ -1,0 +1,78 @@
+"""mpc: compiled training programs from Python.
+
+    import mpc
+
+    program = mpc.compile("model.onnx", precision="bf16", batch=64)
+    session = mpc.Session(program)
+    for batch in batches:
+        info = session.step(batch)
+
+The guide is docs/guide/python.md.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mpc._errors import (
+    CompileError,
+    CompileMessage,
+    CompileNote,
+    Damaged,
+    DeviceLost,
+    Error,
+    Incompatible,
+    Internal,
+    InvalidArgument,
+    IoError,
+    NumericError,
+    OutOfMemory,
+    Unavailable,
+)
+from mpc._program import Program, StateSpec, TensorSpec
+from mpc._report import Report
+from mpc._runtime import StepInfo
+from mpc._session import Batch, Metrics, Session, States
+from mpc._torch import from_torch
+
+if TYPE_CHECKING:
+    from mpc._compile import compile
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Batch",
+    "CompileError",
+    "CompileMessage",
+    "CompileNote",
+    "Damaged",
+    "DeviceLost",
+    "Error",
+    "Incompatible",
+    "Internal",
+    "InvalidArgument",
+    "IoError",
+    "Metrics",
+    "NumericError",
+    "OutOfMemory",
+    "Program",
+    "Report",
+    "Session",
+    "StateSpec",
+    "States",
+    "StepInfo",
+    "TensorSpec",
+    "Unavailable",
+    "compile",
+    "from_torch",
+]
+
+
+def __getattr__(name: str) -> Any:
+    # Its signature and documentation come from mpc_compiler, which takes a second to load.
+    if name != "compile":
+        raise AttributeError(f"module 'mpc' has no attribute '{name}'")
+    from mpc._compile import make_compile
+
+    globals()["compile"] = function = make_compile()
+    return function

@@ -1,0 +1,3 @@
+from mpc._command import main
+
+main()

@@ -1,0 +1,402 @@
+#include "python/runtime/src/session.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "python/runtime/src/errors.h"
+
+namespace mpc::python {
+
+//===----------------------------------------------------------------------===//
+// StepInfo
+//===----------------------------------------------------------------------===//
+
+std::optional<float> StepInfo::lr() const {
+  if (info.learning_rate == 0) return std::nullopt;
+  return info.learning_rate;
+}
+
+std::string StepInfo::repr() const {
+  char text[96];
+  std::snprintf(text, sizeof(text), "StepInfo(step=%llu, loss=%.6g%s)",
+                static_cast<unsigned long long>(info.step), info.loss,
+                info.skipped ? ", skipped=True" : "");
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Lifetime
+//===----------------------------------------------------------------------===//
+
+// The right to use a session, which one thread at a time has.
+class Session::Use {
+ public:
+  explicit Use(Session &session) : session_(session) {
+    if (getpid() != session.process_)
+      raise(MPC_INVALID_ARGUMENT,
+            "the session belongs to process " +
+                std::to_string(session.process_) +
+                " and cannot be used in a forked one; create a session there");
+    if (session.busy_.test_and_set(std::memory_order_acquire))
+      raise(MPC_INVALID_ARGUMENT,
+            "the session is in use by another thread; let threads take turns, "
+            "or create a session for each");
+    if (!session.session_) {
+      session.busy_.clear(std::memory_order_release);
+      raise(MPC_INVALID_ARGUMENT,
+            "the session is closed; create another one with "
+            "mpc.Session(program)");
+    }
+  }
+  ~Use() { session_.busy_.clear(std::memory_order_release); }
+  Use(const Use &) = delete;
+
+  // Calls a function of the C API without the GIL.
+  template <typename Function, typename... Arguments>
+  mpc_status_t call(Function function, Arguments... arguments) const {
+    nb::gil_scoped_release unlocked;
+    return function(session_.session_, arguments...);
+  }
+
+ private:
+  Session &session_;
+};
+
+// The number of losses in a sum of losses, whose outputs have this prefix.
+static size_t count_parts(const Program &program) {
+  size_t count = 0;
+  if (!program.has_entry("evaluate")) return count;
+  for (const Binding &output : program.outputs("evaluate"))
+    count += std::strncmp(output.key.c_str(), "sample_loss:", 12) == 0;
+  return count;
+}
+
+Session::Session(const Program &program, const std::string &device,
+                 uint32_t threads, bool deterministic, uint64_t seed,
+                 bool allow_non_finite, bool copy)
+    : program_(program),
+      copy_(copy),
+      process_(getpid()),
+      step_entry_(program.has_entry("accumulate") ? "accumulate" : "step"),
+      parts_(count_parts(program)) {
+  for (size_t i = 0; i < program_.num_states(); ++i) {
+    const mpc_state_info_t info = program_.state(i);
+    states_.emplace(info.name, info.dtype);
+  }
+  mpc_session_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.device = device.c_str();
+  options.threads = threads;
+  options.deterministic = deterministic;
+  options.seed = seed;
+  options.allow_non_finite = allow_non_finite;
+  mpc_status_t status;
+  {
+    nb::gil_scoped_release unlocked;
+    status = mpc_session_create(program_.get(), &options, &session_);
+  }
+  check(status);
+}
+
+Session::~Session() {
+  // In a forked process there are no threads to end: its memory goes with it.
+  if (getpid() == process_) mpc_session_destroy(session_);
+}
+
+void Session::close() {
+  if (!session_ || getpid() != process_) return;
+  Use use(*this);
+  mpc_session_destroy(std::exchange(session_, nullptr));
+}
+
+std::string Session::device() {
+  Use use(*this);
+  return mpc_session_device(session_);
+}
+
+//===----------------------------------------------------------------------===//
+// Arrays
+//===----------------------------------------------------------------------===//
+
+const std::vector<Binding> &Session::inputs(const std::string &entry) {
+  auto known = inputs_.find(entry);
+  if (known == inputs_.end())
+    known = inputs_.emplace(entry, program_.inputs(entry)).first;
+  return known->second;
+}
+
+// Appends the tensor of an array. What cannot be borrowed as it is goes through
+// mpc._arrays.fit, which makes another array of it or raises an error.
+void Session::take_one(nb::handle array, const char *kind, nb::handle name,
+                       mpc_dtype_t dtype, Access access,
+                       std::vector<Tensor> &room,
+                       std::vector<mpc_tensor_t> &tensors) {
+  Tensor &tensor = room.emplace_back();
+  if (!tensor.take(array, dtype, access)) {
+    nb::object fitting =
+        nb::module_::import_("mpc._arrays")
+            .attr("fit")(kind, name, array, mpc_dtype_name(dtype),
+                         access == Access::kWrite, copy_);
+    if (!tensor.take(fitting, dtype, access, /*bits=*/true))
+      raise(MPC_INTERNAL, "an array cannot be borrowed");
+  }
+  tensors.push_back(tensor.get());
+}
+
+// The tensors of a batch: a dict by input name, a sequence in the order of the
+// inputs, or one array.
+std::vector<mpc_tensor_t> Session::take(nb::handle batch,
+                                        const std::vector<Binding> &bindings,
+                                        std::vector<Tensor> &room) {
+  const bool is_dict = PyDict_Check(batch.ptr());
+  const bool is_sequence =
+      PyTuple_Check(batch.ptr()) || PyList_Check(batch.ptr());
+  nb::object values;
+  if (!is_dict || PyDict_Size(batch.ptr()) != Py_ssize_t(bindings.size()))
+    if (!is_sequence || nb::len(batch) != bindings.size()) {
+      nb::list names;
+      for (const Binding &binding : bindings) names.append(binding.key);
+      values =
+          nb::module_::import_("mpc._arrays").attr("by_order")(batch, names);
+    }
+  room.reserve(bindings.size());
+  std::vector<mpc_tensor_t> tensors;
+  tensors.reserve(bindings.size());
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    const Binding &binding = bindings[i];
+    nb::object array;
+    if (values.is_valid())
+      array = values[i];
+    else if (is_sequence)
+      array = batch[i];
+    else
+      array =
+          nb::borrow(PyDict_GetItemWithError(batch.ptr(), binding.key.ptr()));
+    if (!array.is_valid()) {
+      if (PyErr_Occurred()) throw nb::python_error();
+      // As many entries as inputs, but other names: raises the error.
+      nb::list names;
+      for (const Binding &other : bindings) names.append(other.key);
+      nb::module_::import_("mpc._arrays").attr("by_order")(batch, names);
+    }
+    take_one(array, "input", binding.key, binding.dtype, Access::kRead, room,
+             tensors);
+  }
+  return tensors;
+}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+void Session::raise_numeric(mpc_status_t status, const StepInfo &info) {
+  if (mpc_status_code(status) != MPC_NUMERIC) return check(status);
+  const std::string message = mpc_status_message(status);
+  mpc_status_free(status);
+  raise(MPC_NUMERIC, message, nb::cast(info));
+}
+
+StepInfo Session::step(const nb::args &batch, const nb::kwargs &named) {
+  if (batch.size() + (named.size() > 0) != 1)
+    throw nb::type_error(
+        "step() takes one batch (a dict by input name, a sequence in the order "
+        "of the inputs, or an array), or the inputs as keywords");
+  Use use(*this);
+  std::vector<Tensor> room;
+  const std::vector<mpc_tensor_t> tensors =
+      take(batch.size() == 1 ? nb::handle(batch[0]) : nb::handle(named),
+           inputs(step_entry_), room);
+  StepInfo result;
+  result.info.struct_size = sizeof(result.info);
+  mpc_status_t status =
+      use.call(mpc_session_step, tensors.data(), tensors.size(), &result.info);
+  if (status) raise_numeric(status, result);
+  return result;
+}
+
+StepInfo Session::finish_update() {
+  Use use(*this);
+  StepInfo result;
+  result.info.struct_size = sizeof(result.info);
+  mpc_status_t status = use.call(mpc_session_finish_update, &result.info);
+  if (status) raise_numeric(status, result);
+  return result;
+}
+
+void Session::run(const std::string &entry, nb::handle batch,
+                  const nb::sequence &outputs) {
+  Use use(*this);
+  std::vector<Tensor> room;
+  const std::vector<mpc_tensor_t> tensors = take(batch, inputs(entry), room);
+  const std::vector<Binding> bindings = program_.outputs(entry);
+  if (nb::len(outputs) != bindings.size())
+    raise(MPC_INVALID_ARGUMENT, "expected an array or None for each output");
+  std::vector<Tensor> written;
+  std::vector<mpc_tensor_t> results;
+  for (size_t i = 0; i < bindings.size(); ++i) {
+    nb::object array = outputs[i];
+    if (array.is_none())
+      results.push_back({sizeof(mpc_tensor_t),
+                         bindings[i].dtype,
+                         0,
+                         nullptr,
+                         nullptr,
+                         {MPC_DEVICE_HOST, 0}});
+    else
+      take_one(array, "output", bindings[i].key, bindings[i].dtype,
+               Access::kWrite, written, results);
+  }
+  check(use.call(mpc_session_run, entry.c_str(), tensors.data(), tensors.size(),
+                 results.data(), results.size()));
+}
+
+nb::tuple Session::evaluate_batch(nb::handle batch, size_t num_valid) {
+  Use use(*this);
+  std::vector<Tensor> room;
+  const std::vector<mpc_tensor_t> tensors =
+      take(batch, inputs("evaluate"), room);
+  std::vector<double> parts(parts_);
+  mpc_metrics_t sums = {};
+  sums.struct_size = sizeof(sums);
+  sums.part_sums = parts_ > 0 ? parts.data() : nullptr;
+  sums.num_parts = parts_;
+  check(use.call(mpc_session_evaluate, tensors.data(), tensors.size(),
+                 num_valid, &sums));
+  nb::list part_sums;
+  for (double part : parts) part_sums.append(part);
+  return nb::make_tuple(sums.loss_sum, sums.weight_sum, sums.samples,
+                        sums.has_accuracy != 0, sums.correct, sums.counted,
+                        part_sums);
+}
+
+//===----------------------------------------------------------------------===//
+// States and checkpoints
+//===----------------------------------------------------------------------===//
+
+Tensor Session::take_state(const std::string &name, nb::handle array,
+                           Access access) {
+  auto state = states_.find(name);
+  if (state == states_.end())
+    raise(MPC_INVALID_ARGUMENT, "the program has no state '" + name + "'");
+  std::vector<Tensor> room;
+  std::vector<mpc_tensor_t> tensors;
+  take_one(array, "state", nb::str(name.c_str()), state->second, access, room,
+           tensors);
+  return std::move(room.front());
+}
+
+void Session::read_state(const std::string &name, nb::handle array) {
+  Use use(*this);
+  const Tensor tensor = take_state(name, array, Access::kWrite);
+  check(use.call(mpc_session_read_state, name.c_str(), &tensor.get()));
+}
+
+void Session::write_state(const std::string &name, nb::handle array) {
+  Use use(*this);
+  const Tensor tensor = take_state(name, array, Access::kRead);
+  check(use.call(mpc_session_write_state, name.c_str(), &tensor.get()));
+}
+
+nb::object Session::get_property(const std::string &name) {
+  Use use(*this);
+  const char *value = mpc_session_get_property(session_, name.c_str());
+  return value ? nb::object(nb::str(value)) : nb::none();
+}
+
+void Session::set_property(const std::string &name, nb::handle value) {
+  Use use(*this);
+  const std::string text = value.is_none() ? "" : nb::cast<std::string>(value);
+  check(mpc_session_set_property(session_, name.c_str(),
+                                 value.is_none() ? nullptr : text.c_str()));
+}
+
+void Session::write_checkpoint(const std::string &path) {
+  Use use(*this);
+  check(use.call(mpc_session_save_checkpoint, path.c_str()));
+}
+
+void Session::read_checkpoint(const std::string &path) {
+  Use use(*this);
+  check(use.call(mpc_session_load_checkpoint, path.c_str()));
+}
+
+// Takes over a string of the C API.
+static nb::object take_string(char *text) {
+  if (!text) return nb::none();
+  nb::object result = nb::str(text);
+  mpc_string_free(text);
+  return result;
+}
+
+nb::tuple Session::load_latest(const std::string &folder) {
+  Use use(*this);
+  char *path = nullptr, *warning = nullptr;
+  check(use.call(mpc_session_load_latest, folder.c_str(), &path, &warning));
+  nb::object loaded = take_string(path);
+  return nb::make_tuple(loaded, take_string(warning));
+}
+
+void bind_session(nb::module_ &module) {
+  nb::class_<StepInfo>(module, "StepInfo",
+                       "What a step did; see mpc.Session.step.")
+      .def_prop_ro(
+          "loss", [](const StepInfo &self) { return self.info.loss; },
+          "The loss, as the model reduces it.")
+      .def_prop_ro(
+          "step", [](const StepInfo &self) { return self.info.step; },
+          "Updates since the start of training, with this one.")
+      .def_prop_ro(
+          "skipped",
+          [](const StepInfo &self) { return self.info.skipped != 0; },
+          "Whether gradients overflowed, so that no weight changed.")
+      .def_prop_ro(
+          "updated",
+          [](const StepInfo &self) { return self.info.updated != 0; },
+          "Whether weights changed: not between the updates of a "
+          "program that accumulates gradients.")
+      .def_prop_ro(
+          "update_loss",
+          [](const StepInfo &self) { return self.info.update_loss; },
+          "The loss of all batches of the update; 0 between updates.")
+      .def_prop_ro(
+          "scale", [](const StepInfo &self) { return self.info.loss_scale; },
+          "The loss scale of the step; 1 without loss scaling.")
+      .def_prop_ro(
+          "grad_norm", [](const StepInfo &self) { return self.info.grad_norm; },
+          "The L2 norm of all gradients before clipping.")
+      .def_prop_ro("lr", &StepInfo::lr,
+                   "The learning rate, if a schedule computes it, else None; "
+                   "see mpc.Session.lr.")
+      .def("__repr__", &StepInfo::repr);
+
+  nb::class_<Session>(module, "Session")
+      .def(nb::init<const Program &, const std::string &, uint32_t, bool,
+                    uint64_t, bool, bool>())
+      .def("step", &Session::step,
+           nb::sig("def step(self, batch: typing.Any = ..., /, **inputs: "
+                   "typing.Any) -> StepInfo"),
+           "Trains on one batch; see mpc.Session.")
+      .def("finish_update", &Session::finish_update,
+           "Updates the weights with the batches since the last update, of a "
+           "program that accumulates gradients.")
+      .def("run", &Session::run)
+      .def("evaluate_batch", &Session::evaluate_batch)
+      .def("read_state", &Session::read_state)
+      .def("write_state", &Session::write_state)
+      .def("get_property", &Session::get_property)
+      .def("set_property", &Session::set_property, nb::arg("name"),
+           nb::arg("value").none())
+      .def("write_checkpoint", &Session::write_checkpoint)
+      .def("read_checkpoint", &Session::read_checkpoint)
+      .def("load_latest", &Session::load_latest)
+      .def("close", &Session::close)
+      .def_prop_ro("device", &Session::device)
+      .def_prop_ro("closed", &Session::closed);
+}
+
+}  // namespace mpc::python

@@ -1,0 +1,94 @@
+// mpc._runtime.Session: what mpc.Session does in C++.
+
+#ifndef MPC_PYTHON_RUNTIME_SRC_SESSION_H_
+#define MPC_PYTHON_RUNTIME_SRC_SESSION_H_
+
+#include <nanobind/nanobind.h>
+#include <sys/types.h>
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "mpc/session.h"
+#include "python/runtime/src/program.h"
+#include "python/runtime/src/tensor.h"
+
+namespace mpc::python {
+
+namespace nb = nanobind;
+
+// What mpc_session_step reports; mpc.StepInfo.
+struct StepInfo {
+  mpc_step_info_t info = {};
+
+  // The rate of a schedule, or none.
+  std::optional<float> lr() const;
+  std::string repr() const;
+};
+
+class Session {
+ public:
+  Session(const Program &program, const std::string &device, uint32_t threads,
+          bool deterministic, uint64_t seed, bool allow_non_finite, bool copy);
+  ~Session();
+  Session(const Session &) = delete;
+
+  StepInfo step(const nb::args &batch, const nb::kwargs &named);
+  StepInfo finish_update();
+
+  // Runs an entry point; `outputs` has an array for each output, or None for
+  // those that are not fetched.
+  void run(const std::string &entry, nb::handle batch,
+           const nb::sequence &outputs);
+
+  // The sums of mpc_metrics_t over the first `num_valid` samples, as a tuple.
+  nb::tuple evaluate_batch(nb::handle batch, size_t num_valid);
+
+  void read_state(const std::string &name, nb::handle array);
+  void write_state(const std::string &name, nb::handle array);
+
+  nb::object get_property(const std::string &name);
+  void set_property(const std::string &name, nb::handle value);
+
+  void write_checkpoint(const std::string &path);
+  void read_checkpoint(const std::string &path);
+  // The path of the checkpoint and a warning; None instead if there is none.
+  nb::tuple load_latest(const std::string &folder);
+
+  std::string device();
+  void close();
+  bool closed() const { return !session_; }
+
+ private:
+  class Use;
+
+  const std::vector<Binding> &inputs(const std::string &entry);
+  std::vector<mpc_tensor_t> take(nb::handle batch,
+                                 const std::vector<Binding> &bindings,
+                                 std::vector<Tensor> &room);
+  void take_one(nb::handle array, const char *kind, nb::handle name,
+                mpc_dtype_t dtype, Access access, std::vector<Tensor> &room,
+                std::vector<mpc_tensor_t> &tensors);
+  Tensor take_state(const std::string &name, nb::handle array, Access access);
+  void raise_numeric(mpc_status_t status, const StepInfo &info);
+
+  const Program program_;  // Outlives the session.
+  mpc_session_t *session_ = nullptr;
+  const bool copy_;
+  const pid_t process_;  // Threads of the runtime do not survive a fork.
+  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  std::string step_entry_;
+  size_t parts_;  // Losses in a sum of losses.
+  std::unordered_map<std::string, std::vector<Binding>> inputs_;
+  std::unordered_map<std::string, mpc_dtype_t> states_;
+};
+
+void bind_session(nb::module_ &module);
+
+}  // namespace mpc::python
+
+#endif  // MPC_PYTHON_RUNTIME_SRC_SESSION_H_
