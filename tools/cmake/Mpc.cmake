@@ -25,6 +25,26 @@ include_directories(${PROJECT_SOURCE_DIR})
 include_directories(SYSTEM
   ${PROJECT_BINARY_DIR} ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
 
+# libMLIR.so, which links libLLVM.so; or their archives, for programs and libraries that
+# run where LLVM is not installed, such as Python wheels. Never mix the two: a second copy
+# has a second registry of options, targets and types, and the linker decides which one a
+# call uses.
+option(MPC_STATIC_MLIR "Link MLIR and LLVM statically" OFF)
+set(mpc_mlir MLIR)
+if(MPC_STATIC_MLIR)
+  file(GLOB archives ${LLVM_LIBRARY_DIR}/libMLIR*.a ${LLVM_LIBRARY_DIR}/libLLVM*.a)
+  list(JOIN archives "," archives)
+  find_package(ZLIB REQUIRED)
+  find_library(zstd zstd REQUIRED)
+  add_library(mpc_static_mlir INTERFACE)
+  target_link_libraries(mpc_static_mlir INTERFACE
+    "$<LINK_GROUP:RESCAN,${archives}>" ZLIB::ZLIB ${zstd} ${CMAKE_DL_LIBS})
+  # Debian has no archive of Polly, which optimizations at link time name; we have none.
+  target_link_options(mpc_static_mlir INTERFACE
+    LINKER:--gc-sections LINKER:--defsym=_Z18getPollyPluginInfov=0)
+  set(mpc_mlir mpc_static_mlir)
+endif()
+
 # Parsing MLIR's headers takes ten times as long as compiling the code after them,
 # so they are precompiled. That requires the same flags everywhere: exceptions,
 # because ONNX and failing allocations throw, position-independent code in programs as
@@ -47,14 +67,11 @@ endfunction()
 
 # mpc_add_library(MPCName SOURCES… DEPENDS targets… LINK libs…): `libs` are ours.
 # Use PARTIAL_SOURCES_INTENDED if other libraries have files of the same folder.
-# MLIR means libMLIR.so, which links libLLVM.so. Never add an archive of MLIR or
-# LLVM: a second copy has a second registry of options, targets and types, and the
-# linker decides which one a call uses.
 function(mpc_add_library name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPENDS;LINK" ${ARGN})
   add_mlir_library(${name} ${ARG_SOURCES} ${ARG_UNPARSED_ARGUMENTS}
     EXCLUDE_FROM_LIBMLIR DISABLE_INSTALL
-    DEPENDS ${ARG_DEPENDS} LINK_LIBS PUBLIC ${ARG_LINK} MLIR)
+    DEPENDS ${ARG_DEPENDS} LINK_LIBS PUBLIC ${ARG_LINK} ${mpc_mlir})
   mpc_use_mlir(${name})
   mpc_compile_together(${name})
 endfunction()

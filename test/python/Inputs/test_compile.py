@@ -5,6 +5,7 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import tomllib
 import unittest
 import warnings
 
@@ -150,6 +151,16 @@ class Compile(unittest.TestCase):
         )
         shown = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
         self.assertIn("pip install mpc-runtime==", shown.stdout)
+
+    def test_all_versions_are_the_same(self):
+        shown = subprocess.run([sys.executable, "-m", "mpc", "--version"], check=True,
+                               capture_output=True, text=True)
+        self.assertEqual(shown.stdout, f"mpc {mpc.__version__}\n")
+        for folder in ("runtime", "compiler"):
+            file = pathlib.Path(_compile.__file__).resolve().parents[2] / folder / "pyproject.toml"
+            project = tomllib.loads(file.read_text())["project"]
+            self.assertEqual(project["version"], mpc.__version__)
+        self.assertEqual(project["dependencies"], [f"mpc-runtime=={mpc.__version__}"])
 
     def test_command(self):
         shown = subprocess.run([sys.executable, "-m", "mpc", "compile", "--help"], check=True,

@@ -157,12 +157,12 @@ def tokens():
     return (torch.randint(0, 12, (BATCH, 7)),)
 
 
-# Biases whose gradients are zero but for rounding, which Adam makes steps of, and the means that
-# they move.
+# Biases whose gradients are zero but for rounding, which Adam makes steps of; the means that they
+# move; and variances, which ONNX does not correct by n / (n - 1), of small batches.
 WITHOUT_GRADIENT = {
     "attention": ("attention.in_proj_bias",),
     "convolutional": ("0.bias", "1.running_mean"),
-    "two batch norms": ("first.bias", "trained.running_mean"),
+    "two batch norms": ("first.bias", "trained.running_mean", "trained.running_var"),
 }
 CASES = {
     "mlp": (mlp, features(6), 5),
