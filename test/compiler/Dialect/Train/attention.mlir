@@ -28,3 +28,12 @@ func.func @narrow(%q: tensor<1x2x5x8xbf16>, %k: tensor<1x2x5x8xbf16>) {
   %d:3 = train.attention_grad %y, %q, %k, %k, %y, %sums {scale = 1.0 : f32} : (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<2x1x2x5xf32>) -> (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xbf16>)
   return
 }
+
+// CHECK-LABEL: func.func @dropout
+func.func @dropout(%q: tensor<1x2x5x8xbf16>, %k: tensor<1x2x5x8xbf16>, %seed: tensor<i64>, %step: tensor<i64>) {
+  // CHECK: %[[Y:.*]], %[[SUMS:.*]] = train.attention_dropout %{{.*}}, %{{.*}}, %{{.*}}, %[[SEED:.*]], %[[STEP:.*]] {index = 3 : i64, ratio = 2.500000e-01 : f32, scale = 1.000000e+00 : f32} : ({{.*}}) -> (tensor<1x2x5x8xbf16>, tensor<2x1x2x5xf32>)
+  %y, %sums = train.attention_dropout %q, %k, %k, %seed, %step {index = 3 : i64, ratio = 0.25 : f32, scale = 1.0 : f32} : (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<i64>, tensor<i64>) -> (tensor<1x2x5x8xbf16>, tensor<2x1x2x5xf32>)
+  // CHECK: train.attention_dropout_grad %[[Y]], {{.*}}, %[[Y]], %[[SUMS]], %[[SEED]], %[[STEP]] {index = 3 : i64, ratio = 2.500000e-01 : f32, scale = 1.000000e+00 : f32} : ({{.*}}) -> (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xbf16>)
+  %d:3 = train.attention_dropout_grad %y, %q, %k, %k, %y, %sums, %seed, %step {index = 3 : i64, ratio = 0.25 : f32, scale = 1.0 : f32} : (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<1x2x5x8xbf16>, tensor<2x1x2x5xf32>, tensor<i64>, tensor<i64>) -> (tensor<1x2x5x8xbf16>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xbf16>)
+  return
+}

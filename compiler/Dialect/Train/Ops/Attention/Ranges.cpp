@@ -2,17 +2,18 @@
 
 #include "compiler/Dialect/Train/Ops/Ranges.h"
 
+#include <algorithm>
+
 using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-/// Weighted means of values; the weights add up to 1, or to 0 for a query
-/// without keys, and to at most `most` after a dropout.
+/// Weighted means of values, which lie in `means` and at 0 for a query without
+/// keys.
 static NumberRange rangeOfMeans(Value query, Ranges operands, Ranges biases,
-                                double most) {
+                                const NumberRange &means) {
   const NumberRange &value = operands[2];
-  NumberRange range = amp::withRoundingError(
-      includingZero(NumberRange::within(value.low * most, value.high * most)));
+  NumberRange range = amp::withRoundingError(includingZero(means));
   NumberRange scores =
       amp::sumOf(lastExtent(query), amp::productOf(operands[0], operands[1]));
   for (const NumberRange &bias : biases)
@@ -22,11 +23,19 @@ static NumberRange rangeOfMeans(Value query, Ranges operands, Ranges biases,
   return range.withoutRows();
 }
 
+/// The weights add up to 1.
 void AttentionOp::inferRanges(Ranges operands, Results results) {
-  results[0] = rangeOfMeans(getQuery(), operands, operands.drop_front(3), 1);
+  const NumberRange &value = operands[2];
+  results[0] = rangeOfMeans(getQuery(), operands, operands.drop_front(3),
+                            NumberRange::within(value.low, value.high));
 }
 
+/// The weights add up to anything between 0 and that of all that are kept.
 void AttentionDropoutOp::inferRanges(Ranges operands, Results results) {
-  results[0] = rangeOfMeans(getQuery(), operands, operands.drop_front(5),
-                            1 / (1 - getRatio().convertToDouble()));
+  const NumberRange &value = operands[2];
+  double most = 1 / (1 - getRatio().convertToDouble());
+  results[0] =
+      rangeOfMeans(getQuery(), operands, operands.drop_front(5),
+                   NumberRange::within(std::min(0.0, value.low * most),
+                                       std::max(0.0, value.high * most)));
 }
