@@ -7,7 +7,7 @@
 #include <numeric>
 #include <utility>
 
-#include "kernels/checks.h"
+#include "kernels/descriptions/checks.h"
 #include "kernels/float_types.h"
 #include "kernels/observation.h"
 

@@ -1,9 +1,9 @@
 // What parsers of kernel descriptions share: checks of operands and attributes.
 // All return false and set `*error` if something is wrong. For sources of this
-// folder.
+// folder and shapes.cpp.
 
-#ifndef MPC_KERNELS_CHECKS_H_
-#define MPC_KERNELS_CHECKS_H_
+#ifndef MPC_KERNELS_DESCRIPTIONS_CHECKS_H_
+#define MPC_KERNELS_DESCRIPTIONS_CHECKS_H_
 
 #include <array>
 #include <cstdint>
@@ -91,4 +91,4 @@ class Attributes {
 
 }  // namespace mpc::kernels
 
-#endif  // MPC_KERNELS_CHECKS_H_
+#endif  // MPC_KERNELS_DESCRIPTIONS_CHECKS_H_

@@ -1,4 +1,4 @@
-#include "kernels/checks.h"
+#include "kernels/descriptions/checks.h"
 
 #include "kernels/shapes.h"
 

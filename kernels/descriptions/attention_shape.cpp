@@ -4,7 +4,7 @@
 #include <cmath>
 #include <iterator>
 
-#include "kernels/checks.h"
+#include "kernels/descriptions/checks.h"
 #include "kernels/float_types.h"
 #include "kernels/shapes.h"
 

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/checks.h"
+#include "kernels/descriptions/checks.h"
 #include "kernels/shapes.h"
 
 namespace mpc::kernels {
