@@ -16,6 +16,7 @@
 #include "passes/Plan/Passes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Recompute/Passes.h"
+#include "passes/Split/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -48,6 +49,7 @@ void mpc::registerAll(mlir::DialectRegistry &registry) {
   registerMPCPlanPasses();
   registerMPCPrecisionPasses();
   registerMPCRecomputePasses();
+  registerMPCSplitPasses();
   registerStagePipelines();
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();

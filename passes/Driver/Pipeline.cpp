@@ -17,6 +17,7 @@
 #include "passes/Plan/Passes.h"
 #include "passes/Precision/Passes.h"
 #include "passes/Recompute/Passes.h"
+#include "passes/Split/Passes.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
@@ -54,10 +55,14 @@ static void addGrad(OpPassManager &pm, const CompileOptions &options,
   // Only after the functions have been split: train normalizes by batch
   // statistics.
   pm.addPass(createUseTrainingFormPass());
-  pm.addPass(createDifferentiatePass({options.profiles()}));
-  // A model with its own update uses the first pass, any other the second.
+  pm.addPass(createDifferentiatePass(options, {options.profiles()}));
+  // A model with its own update uses the first pass, any other the second,
+  // unless the caller updates the weights.
   pm.addPass(createPackUpdatesPass(options));
-  pm.addPass(createAddOptimizerPass(options));
+  if (options.optimizer == kNoOptimizer)
+    pm.addPass(createReturnGradientsPass());
+  else
+    pm.addPass(createAddOptimizerPass(options));
   // After all writes: states written by later passes would change with each
   // micro-batch.
   pm.addPass(createDeferStatesPass());
@@ -121,6 +126,9 @@ static void addPrecision(OpPassManager &pm, const CompileOptions &options,
     pm.addPass(createRecomputePass(options));
     pm.addPass(createVerifyRecomputePass());
   }
+  // What is kept from the forward pass is a tensor of its final type, and is
+  // known only after recomputation.
+  pm.addPass(createSplitStepPass());
 }
 
 /// Forms few kernels that each read and write memory once.
@@ -223,7 +231,7 @@ template <typename... Groups> static void registerStage(const Stage &stage) {
 static const Stage stages[] = {
     {"graph", addGraph, registerStage<>},
     {"grad", addGrad,
-     registerStage<LossOptions, AccumulationOptions, UpdateOptions,
+     registerStage<LossOptions, GradientsOptions, AccumulationOptions, UpdateOptions,
                    OptimizerOptions, ScheduleOptions, DiagnosisOptions>},
     {"precision", addPrecision,
      registerStage<PrecisionOptions, DiagnosisOptions, ProfileOptions,

@@ -42,7 +42,7 @@ std::optional<StepEstimate> mpc::estimateStep(llvm::StringRef kernelReport,
     return std::nullopt;
   bool isTraining =
       llvm::any_of(device.entries, [](const report::Device::Entry &entry) {
-        return entry.name == "step" || entry.name == "apply";
+        return report::isTrainingEntry(entry.name);
       });
   return StepEstimate{*narrow, *wide, isTraining};
 }

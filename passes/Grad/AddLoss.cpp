@@ -361,6 +361,11 @@ struct AddLossPass
           module,
           "the model has no parameters, so it supports prediction only");
     }
+    if (loss == kExternalLoss) {
+      if (failed(leaveLossToCaller(predict)))
+        signalPassFailure();
+      return;
+    }
     FailureOr<LossSum> chosen = chooseLoss(predict, *this);
     if (failed(chosen) || failed(buildEntries(predict, *chosen)))
       return signalPassFailure();
@@ -368,6 +373,25 @@ struct AddLossPass
     describeJoinedOutputs(predict);
     module->setAttr(kLossAttr, StringAttr::get(&getContext(), chosen->text));
     addNote(module, "loss: " + chosen->text + " (" + chosen->why + ")");
+  }
+
+  /// Makes `train` return what `predict` does.
+  LogicalResult leaveLossToCaller(func::FuncOp predict) {
+    ModuleOp module = getOperation();
+    std::string unused = labelAxis != 0        ? "label-axis"
+                         : labelSmoothing != 0 ? "label-smoothing"
+                                               : findLossOption(*this);
+    if (!unused.empty())
+      return emitUsageError(module.getLoc())
+             << "option '" << unused << "' has no effect with option 'loss'="
+             << kExternalLoss << ": the caller computes the loss";
+    describeJoinedOutputs(predict);
+    Program(module).copyEntry(predict, EntryRole::Train);
+    module->setAttr(kExternalLossAttr, UnitAttr::get(&getContext()));
+    module->setAttr(kLossAttr, StringAttr::get(&getContext(), kExternalLoss));
+    addNote(module, "loss: computed by the caller: 'forward' returns the "
+                    "outputs, 'backward' takes their gradients");
+    return success();
   }
 
   LogicalResult buildEntries(func::FuncOp predict, const LossSum &sum) {

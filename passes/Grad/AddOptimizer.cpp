@@ -79,6 +79,9 @@ private:
 
   LogicalResult checkOptions() {
     formula = findOptimizer(optimizer);
+    if (!formula->build)
+      return getOperation().emitError(optionName(OptionId::optimizer))
+             << "=" << optimizer << " updates nothing";
     how = withDefaults(optimizer, *this);
     if (nesterov && !optimizerTakes(optimizer, "nesterov"))
       return getOperation().emitError(optionName(OptionId::nesterov))

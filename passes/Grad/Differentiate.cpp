@@ -7,10 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Dialect/Train/Transforms/Differentiate.h"
+#include "compiler/Support/Diagnostics.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Grad/EntryPoints.h"
 #include "passes/Grad/Passes.h"
+#include "passes/Options/PassOptions.h"
 
 #include "mlir/IR/Builders.h"
 
@@ -33,9 +35,9 @@ static SmallVector<Value> parameterReads(func::FuncOp func) {
   return reads;
 }
 
-/// The states that the loss depends on, also through ops that stop gradients.
-static llvm::StringSet<> statesBehind(Value loss, func::FuncOp func) {
-  llvm::DenseSet<Value> feeding = {loss};
+/// The states that the losses depend on, also through ops that stop gradients.
+static llvm::StringSet<> statesBehind(ValueRange losses, func::FuncOp func) {
+  llvm::DenseSet<Value> feeding(losses.begin(), losses.end());
   llvm::StringSet<> states;
   for (Operation &op : llvm::reverse(func.front().without_terminator())) {
     if (llvm::none_of(op.getResults(),
@@ -50,8 +52,15 @@ static llvm::StringSet<> statesBehind(Value loss, func::FuncOp func) {
 
 namespace {
 
-struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
-  using Base::Base;
+/// What is differentiated: the loss, or the outputs if the caller computes it.
+struct Roots {
+  SmallVector<Value> values, gradients;
+};
+
+struct DifferentiatePass
+    : PassWithOptions<mpc::impl::DifferentiatePassBase<DifferentiatePass>,
+                      GradientsOptions> {
+  using PassWithOptions::PassWithOptions;
 
   void runOnOperation() override {
     ModuleOp module = getOperation();
@@ -63,26 +72,20 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
       return;
     if (func && hasImportedStep(module))
       return eraseStops(func);
-    if (!func || func.getNumResults() != 1) {
-      module.emitError("an entry 'train' that returns the loss is needed")
-              .attachNote()
-          << "mpc-add-loss makes it";
+    FailureOr<Roots> roots =
+        module->hasAttr(kExternalLossAttr) ? takeOutputs(func) : takeLoss(func);
+    if (failed(roots))
       return signalPassFailure();
-    }
-    Value loss = getReturn(func).getOperand(0);
-    auto type = cast<RankedTensorType>(loss.getType());
-    if (type.getRank() != 0 || !isa<FloatType>(type.getElementType())) {
-      func.emitError("the loss must be one float, but is ") << type;
+    FailureOr<SmallVector<unsigned>> inputs = findInputs(func);
+    if (failed(inputs))
       return signalPassFailure();
-    }
 
     OpBuilder builder(getReturn(func));
-    Value one = createScalar(builder, gradientLoc(loss.getLoc()),
-                             type.getElementType(), 1.0);
-    one.getDefiningOp()->setAttr(kLossSeedAttr, builder.getUnitAttr());
-    SmallVector<Value> reads = parameterReads(func);
+    SmallVector<Value> reads = parameterReads(func), xs = reads;
+    for (unsigned input : *inputs)
+      xs.push_back(func.getArgument(input));
     FailureOr<SmallVector<Value>> gradients = train::differentiate(
-        builder, loss, one, reads, module.getLoc(),
+        builder, roots->values, roots->gradients, xs, module.getLoc(),
         "the parameters and the loss", [&](Value value, Value gradient) {
           if (rounding)
             train::RoundingOp::create(builder, value.getLoc(), value, gradient);
@@ -93,7 +96,10 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
       reportNothingToTrain(func);
       return signalPassFailure();
     }
-    returnGradients(func, loss, reads, *gradients);
+    returnInputGradients(func, *inputs,
+                         ArrayRef(*gradients).drop_front(reads.size()));
+    returnGradients(func, roots->values, reads,
+                    ArrayRef(*gradients).take_front(reads.size()));
     if (llvm::none_of(func.front(), [](Operation &op) {
           return op.hasAttr(kLossSeedAttr);
         })) {
@@ -103,6 +109,110 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
       return signalPassFailure();
     }
     eraseStops(func);
+  }
+
+  /// The constant 1 that starts the backward pass.
+  static Value createSeed(OpBuilder &builder, Location loc, Type element) {
+    Value one = createScalar(builder, gradientLoc(loc), element, 1.0);
+    one.getDefiningOp()->setAttr(kLossSeedAttr, builder.getUnitAttr());
+    return one;
+  }
+
+  FailureOr<Roots> takeLoss(func::FuncOp func) {
+    if (!func || func.getNumResults() != 1) {
+      InFlightDiagnostic error = getOperation().emitError(
+          "an entry 'train' that returns the loss is needed");
+      error.attachNote() << "mpc-add-loss makes it";
+      return error;
+    }
+    Value loss = getReturn(func).getOperand(0);
+    auto type = cast<RankedTensorType>(loss.getType());
+    if (type.getRank() != 0 || !isa<FloatType>(type.getElementType()))
+      return func.emitError("the loss must be one float, but is ") << type;
+    OpBuilder builder(getReturn(func));
+    Roots roots;
+    roots.values = {loss};
+    roots.gradients = {
+        createSeed(builder, loss.getLoc(), type.getElementType())};
+    return roots;
+  }
+
+  /// Adds an input for the gradient of each output that is a float.
+  FailureOr<Roots> takeOutputs(func::FuncOp func) {
+    Roots roots;
+    OpBuilder builder(getReturn(func));
+    llvm::DenseMap<Type, Value> seeds;
+    for (auto [i, output] : llvm::enumerate(getOutputs(func))) {
+      Type element = getElementTypeOrSelf(output.value);
+      if (!isa<FloatType>(element))
+        continue;
+      StringRef name = resultName(func, i);
+      NamedAttrList attributes(
+          outputAttributes(&getContext(), gradientName(name),
+                           output.attributes.get(kBatchDimAttr)));
+      attributes.set(kGradientOfAttr, builder.getStringAttr(name));
+      if (failed(func.insertArgument(
+              func.getNumArguments(), output.value.getType(),
+              attributes.getDictionary(&getContext()), output.value.getLoc())))
+        return failure();
+      Value &seed = seeds[element];
+      if (!seed)
+        seed = createSeed(builder, output.value.getLoc(), element);
+      roots.values.push_back(output.value);
+      roots.gradients.push_back(
+          train::MulOp::create(builder, gradientLoc(output.value.getLoc()),
+                               func.getArguments().back(), seed));
+    }
+    if (roots.values.empty())
+      return func.emitError("no output is a float, so the caller cannot "
+                            "compute a loss from them");
+    return roots;
+  }
+
+  /// The inputs whose gradients are asked for.
+  FailureOr<SmallVector<unsigned>> findInputs(func::FuncOp func) {
+    SmallVector<unsigned> found;
+    SmallVector<StringRef> floats;
+    for (BlockArgument argument : func.getArguments()) {
+      unsigned i = argument.getArgNumber();
+      if (!isa<FloatType>(typeOf(argument).getElementType()) ||
+          func.getArgAttr(i, kGradientOfAttr))
+        continue;
+      floats.push_back(argumentName(func, i));
+      if (llvm::is_contained(inputGradients, floats.back()))
+        found.push_back(i);
+    }
+    for (const std::string &name : inputGradients)
+      if (!llvm::is_contained(floats, name))
+        return emitUsageError(func.getLoc())
+               << "option 'input-gradients'=" << name
+               << " names no input that is a float"
+               << (floats.empty() ? "" : "; those of the model are '")
+               << llvm::join(floats, "', '") << (floats.empty() ? "" : "'");
+    return found;
+  }
+
+  /// Appends the gradients of inputs to the results; zeros for those that the
+  /// loss does not depend on.
+  void returnInputGradients(func::FuncOp func, ArrayRef<unsigned> inputs,
+                            ArrayRef<Value> gradients) {
+    OpBuilder builder(getReturn(func));
+    SmallVector<Output> outputs = getOutputs(func);
+    for (auto [input, found] : llvm::zip_equal(inputs, gradients)) {
+      BlockArgument argument = func.getArgument(input);
+      Value gradient = found;
+      if (!gradient)
+        gradient = train::BroadcastToOp::create(
+            builder, argument.getLoc(), typeOf(argument),
+            createScalar(builder, argument.getLoc(),
+                         typeOf(argument).getElementType(), 0));
+      NamedAttrList attributes(outputAttributes(
+          &getContext(), gradientName(argumentName(func, input)),
+          func.getArgAttr(input, kBatchDimAttr)));
+      attributes.set(kGradientOfAttr, func.getArgAttr(input, kNameAttr));
+      outputs.push_back({gradient, attributes.getDictionary(&getContext())});
+    }
+    setOutputs(func, outputs);
   }
 
   /// Replaces gradient ops of the model by backward passes. One whose results
@@ -147,8 +257,8 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
   }
 
   /// Appends the gradients to the results, in the order of the states.
-  void returnGradients(func::FuncOp func, Value loss, ArrayRef<Value> reads,
-                       ArrayRef<Value> gradients) {
+  void returnGradients(func::FuncOp func, ValueRange losses,
+                       ArrayRef<Value> reads, ArrayRef<Value> gradients) {
     ModuleOp module = getOperation();
     OpBuilder builder(getReturn(func));
     llvm::StringMap<Value> byState;
@@ -165,7 +275,7 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
                 : gradient;
     }
 
-    llvm::StringSet<> feeding = statesBehind(loss, func);
+    llvm::StringSet<> feeding = statesBehind(losses, func);
     SmallVector<Output> outputs = getOutputs(func);
     std::string untrained, stopped;
     for (train::StateOp state : Program(module).states(StateRole::Parameter)) {
@@ -199,3 +309,9 @@ struct DifferentiatePass : mpc::impl::DifferentiatePassBase<DifferentiatePass> {
 };
 
 } // namespace
+
+std::unique_ptr<Pass>
+mpc::createDifferentiatePass(const CompileOptions &options,
+                             DifferentiatePassOptions own) {
+  return std::make_unique<DifferentiatePass>(options, own);
+}

@@ -33,6 +33,10 @@ DictionaryAttr mpc::outputAttributes(MLIRContext *context, StringRef name,
   return attrs.getDictionary(context);
 }
 
+std::string mpc::gradientName(StringRef name) {
+  return ("gradient:" + name).str();
+}
+
 bool mpc::predictsOnly(ModuleOp module) {
   return module->hasAttr(kPredictOnlyAttr);
 }

@@ -47,6 +47,10 @@ inline bool hasImportedStep(mlir::ModuleOp module) {
 
 mlir::func::ReturnOp getReturn(mlir::func::FuncOp func);
 
+/// What the gradient of a parameter, input or output is called where it is an
+/// input or an output itself: "gradient:fc1.weight".
+std::string gradientName(llvm::StringRef name);
+
 /// The present results of a function with their attributes.
 llvm::SmallVector<Output> getOutputs(mlir::func::FuncOp func);
 

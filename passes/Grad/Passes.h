@@ -19,6 +19,9 @@ std::unique_ptr<mlir::Pass> createAddLossPass(const CompileOptions &options);
 std::unique_ptr<mlir::Pass>
 createAddOptimizerPass(const CompileOptions &options);
 std::unique_ptr<mlir::Pass>
+createDifferentiatePass(const CompileOptions &options,
+                        DifferentiatePassOptions own);
+std::unique_ptr<mlir::Pass>
 createPackUpdatesPass(const CompileOptions &options);
 } // namespace mpc
 

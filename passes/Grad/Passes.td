@@ -23,6 +23,10 @@ def AddLossPass : Pass<"mpc-add-loss", "::mlir::ModuleOp"> {
     module as `mpc.loss` and added to `mpc.notes`; `mpc.metrics` is `perplexity`
     if the loss is a mean over the tokens of texts.
 
+    With loss `external` the caller computes the loss: `train` returns the
+    outputs of `predict`, there is no `evaluate`, and the module gets
+    `mpc.external_loss`.
+
     `loss` may also be a sum of losses of several outputs; each adds an input.
     `sample-weights` adds an input with the weights of samples.
 
@@ -106,6 +110,11 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
     passes that scale the loss modify it, so it must not be merged or folded
     before that.
 
+    If the caller computes the loss (`mpc.external_loss`), the backward pass
+    starts from the gradients of the outputs that are floats, which become
+    inputs: `gradient:NAME`, marked `mpc.gradient_of`. The gradients of
+    `input-gradients` follow the outputs as results of the same form.
+
     A parameter that the loss does not depend on, or that no gradient reaches
     because ops stop it (`train.stop_gradient`), becomes a state of kind
     `constant`, so that training does not change it. A note says so.
@@ -113,6 +122,8 @@ def DifferentiatePass : Pass<"mpc-differentiate", "::mlir::ModuleOp"> {
     Needs: `train` in training form.
     Leaves: all ops between parameters and loss differentiated, or an error that
     lists all ops without a gradient; no op that stops gradients.
+
+    Options: group Gradients of passes/Options/Options.def.
 
     With `rounding`, adds a `train.rounding` for each value between parameters
     and loss and its gradient, for profiles.
@@ -172,6 +183,26 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
     %norm = train.global_norm %g : ...
     %new:3 = train.adam %p, %g, %m, %v, %lr, %c1, %c2 {...} : ...
     train.write @parameters, %new#0 : tensor<3x1024xf32>
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+}
+
+def ReturnGradientsPass : Pass<"mpc-return-gradients", "::mlir::ModuleOp"> {
+  let summary = "Pack the parameters and let training return their gradients";
+  let description = [{
+    Takes the place of `mpc-add-optimizer` if the caller updates the weights
+    (optimizer `none`). `train` becomes `step`, which returns the loss, or the
+    outputs of the model, and then `gradient:NAME` for each parameter, and
+    writes statistics and the step counter only. The module gets
+    `mpc.external_update`.
+
+    Needs: gradients as results of `train` (`mpc-differentiate`).
+    Leaves: `step`; no unpacked parameter.
+
+    ```mlir
+    func.func @step(...) -> (tensor<f32> {mpc.name = "loss"},
+        tensor<10xf32> {mpc.gradient_of = "b", mpc.name = "gradient:b"})
     ```
   }];
   let dependentDialects = ["::mpc::train::TrainDialect"];

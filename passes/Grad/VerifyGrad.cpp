@@ -71,8 +71,10 @@ private:
           }))
         fail(func.getLoc(), "mpc-add-optimizer",
              "'" + entryName(func) + "' is not an entry point");
+    bool hasLoss = !module->hasAttr(kExternalLossAttr);
+    bool hasUpdate = !module->hasAttr(kExternalUpdateAttr);
     for (EntryRole role : {EntryRole::Predict, EntryRole::Evaluate})
-      if (!find(role))
+      if (!find(role) && (hasLoss || role == EntryRole::Predict))
         fail(module.getLoc(), "mpc-add-loss",
              "there is no entry '" + stringifyEntryRole(role) + "'");
 
@@ -82,7 +84,10 @@ private:
     if (bool(accumulate) != bool(apply) || bool(step) == bool(accumulate))
       fail(module.getLoc(), "mpc-add-optimizer",
            "there must be either 'step' or 'accumulate' and 'apply'");
-    verifyScalars(step, {"loss", "grad_norm"});
+    if (hasUpdate)
+      verifyScalars(step, {"loss", "grad_norm"});
+    else
+      verifyGradients(step);
     verifyScalars(accumulate, {"loss"});
     verifyScalars(apply, {"loss", "grad_norm"});
     verifySamples(find(EntryRole::Evaluate));
@@ -105,6 +110,24 @@ private:
       fail(func.getLoc(), "mpc-add-optimizer",
            "'" + entryName(func) + "' must return " + llvm::join(names, ", ") +
                ", of rank 0");
+  }
+
+  /// Checks that the function returns the gradients of all tensors in the pack
+  /// of parameters after its other results.
+  void verifyGradients(func::FuncOp func) {
+    if (!func)
+      return;
+    SmallVector<StringRef> found;
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      if (auto of = func.getResultAttrOfType<StringAttr>(i, kGradientOfAttr))
+        found.push_back(of.getValue());
+    for (train::StateOp state :
+         Program(getOperation()).states(StateRole::Parameter))
+      for (auto slot : state.getSlots()->getAsRange<train::SlotAttr>())
+        if (!llvm::is_contained(found, slot.getName()))
+          fail(func.getLoc(), "mpc-return-gradients",
+               "'" + entryName(func) + "' must return the gradient of '" +
+                   slot.getName() + "'");
   }
 
   /// Checks that `evaluate` returns one loss, or vectors with one element per

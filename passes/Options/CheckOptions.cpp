@@ -58,6 +58,44 @@ static std::string checkMasters(const CompileOptions &options) {
              [](const Precision &row) { return row.tensors == Format::Bf16; }));
 }
 
+/// A caller that computes the loss is given gradients for one kind of step on
+/// one kind of device.
+static std::string checkExternalLoss(const CompileOptions &options) {
+  if (options.loss != kExternalLoss)
+    return "";
+  const std::string asked = valueOf(options, OptionId::loss);
+  if (options.optimizer != kNoOptimizer)
+    return asked + " requires " + quoted("optimizer") + "=" + kNoOptimizer +
+           ", found " + valueOf(options, OptionId::optimizer);
+  if (options.batches.size() > 1 || !options.evalBatches.empty())
+    return asked + " cannot be combined with several batch sizes; compile a "
+                   "program for each";
+  if (options.targets.size() > 1)
+    return asked + " cannot be combined with several targets; compile a "
+                   "program for each";
+  if (options.observes() || options.profiles())
+    return asked + " cannot be combined with " +
+           quoted(options.observe ? "check-numerics" : "observe");
+  return "";
+}
+
+/// Checks for options of updates if the caller updates the weights.
+static std::string checkExternalUpdate(const CompileOptions &options) {
+  if (options.optimizer != kNoOptimizer)
+    return "";
+  const std::string asked = valueOf(options, OptionId::optimizer);
+  if (options.accumulate > 1)
+    return optionName(OptionId::accumulate) + " has no effect with " + asked;
+  if (options.masterWeights != "fp32")
+    return optionName(OptionId::masterWeights) + " has no effect with " + asked;
+  if (precisionOf(options.precision).scalesLoss() &&
+      options.loss != kExternalLoss)
+    return valueOf(options, OptionId::precision) +
+           " scales gradients for the update, which " + asked +
+           " leaves to the caller; use bf16 or fp32";
+  return "";
+}
+
 std::string mpc::checkOptions(const CompileOptions &options) {
   if (std::string fault = checkValues(options); !fault.empty())
     return fault;
@@ -67,7 +105,10 @@ std::string mpc::checkOptions(const CompileOptions &options) {
            "=fp32, found " + valueOf(options, OptionId::precision);
   if (std::string fault = checkMasters(options); !fault.empty())
     return fault;
-  return checkLossScale(options);
+  for (auto *check : {checkExternalLoss, checkExternalUpdate, checkLossScale})
+    if (std::string fault = check(options); !fault.empty())
+      return fault;
+  return "";
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,6 +168,21 @@ static std::string checkSchedule(const CompileOptions &options) {
 }
 
 /// Checks for options that the program's optimizer does not take.
+static std::string checkUpdate(const CompileOptions &options) {
+  if (options.optimizer != kNoOptimizer)
+    return "";
+  for (const std::string &name : options.given) {
+    const OptionRow *row = findOption(name);
+    const std::string group = row ? row->group : "";
+    if (group == "Schedule" ||
+        (group == "Update" && row->id != OptionId::optimizer))
+      return optionName(row->id) + " has no effect with " +
+             valueOf(options, OptionId::optimizer);
+  }
+  return "";
+}
+
+/// Checks for options that the formula of the optimizer does not take.
 static std::string checkFormula(const CompileOptions &options) {
   for (const std::string &name : options.given) {
     const OptionRow *row = findOption(name == "betas" ? "beta1" : name);
@@ -163,7 +219,8 @@ std::string mpc::checkGiven(const CompileOptions &options) {
   for (const char *name : {"map-names", "init-strict"})
     if (options.given.count(name) && options.init.empty())
       return quoted(name) + " requires " + quoted("init");
-  if (std::string fault = checkFormula(options); !fault.empty())
-    return fault;
+  for (auto *check : {checkUpdate, checkFormula})
+    if (std::string fault = check(options); !fault.empty())
+      return fault;
   return checkSchedule(options);
 }

@@ -25,6 +25,11 @@ using NumberByName = std::map<std::string, int64_t>;
 using OptionalNumber = std::optional<int64_t>;
 using Numbers = std::vector<int64_t>;
 
+/// The value of option 'loss' with which the caller computes the loss, and that
+/// of option 'optimizer' with which it updates the weights.
+inline constexpr char kExternalLoss[] = "external";
+inline constexpr char kNoOptimizer[] = "none";
+
 /// Marks a hyper-parameter that takes the default of its optimizer.
 inline constexpr double kUnset = -1;
 

@@ -141,7 +141,8 @@ struct InsertLossScalingPass
     if (!precision || !precisionOf(precision.getValue()).scalesLoss())
       return;
     const LossScale numbers(*this);
-    if (!numbers.enabled) {
+    // A caller that computes the loss may scale it.
+    if (!numbers.enabled || module->hasAttr(kExternalLossAttr)) {
       module->setAttr(kUnscaledAttr, UnitAttr::get(&getContext()));
       return;
     }

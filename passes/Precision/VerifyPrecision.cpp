@@ -331,6 +331,8 @@ static LogicalResult verifyGuards(func::FuncOp func,
 /// and pending states, not statistics of the model.
 static LogicalResult verifyCarried(ModuleOp module,
                                    const llvm::StringSet<> &carried) {
+  if (module->hasAttr(kExternalUpdateAttr))
+    return success(); // Statistics follow the steps, updated or not.
   for (auto state : module.getOps<train::StateOp>())
     if (carried.contains(state.getSymName()) &&
         state.getKind() == train::StateKind::Statistic)

@@ -94,10 +94,10 @@ std::optional<double> mpc::report::estimateStep(const Device &device,
   for (const Device::Entry &entry : device.entries) {
     double nanoseconds =
         estimateEntry(device, entry, machine, formats).nanoseconds;
-    if (entry.name == "step" || entry.name == "apply")
-      step += nanoseconds;
     if (entry.name == "accumulate")
       step += double(batches) * nanoseconds;
+    else if (isTrainingEntry(entry.name) || entry.name == "apply")
+      step += nanoseconds;
     if (entry.name == "predict")
       predict = nanoseconds;
   }

@@ -100,8 +100,7 @@ selectEntries(const Device &device, StringRef function) {
   std::vector<std::string> known;
   for (const Device::Entry &entry : device.entries) {
     known.push_back(entry.name);
-    bool trains = llvm::is_contained({"step", "accumulate", "apply"},
-                                     StringRef(entry.name));
+    bool trains = isTrainingEntry(entry.name) || entry.name == "apply";
     if (function.empty() ? trains : function == entry.name)
       entries.push_back(&entry);
   }

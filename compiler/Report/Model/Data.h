@@ -95,6 +95,12 @@ struct Op {
   bool isWide() const;
 };
 
+/// Returns true for entry points that run for each training batch.
+inline bool isTrainingEntry(llvm::StringRef name) {
+  return name == "step" || name == "accumulate" || name == "forward" ||
+         name == "backward";
+}
+
 struct Function {
   std::string name;
   std::vector<Op> ops;
@@ -102,8 +108,7 @@ struct Function {
   Cost totals; ///< Includes ops without a line.
   uint64_t weightCasts = 0;
 
-  /// Returns true for the entry point that runs once for each training batch.
-  bool isTraining() const { return name == "step" || name == "accumulate"; }
+  bool isTraining() const { return isTrainingEntry(name); }
   /// The line that a cast is attributed to: the op that computes the value,
   /// else the first that reads it; -1 if there is none.
   int64_t lineOf(size_t cast) const;

@@ -12,18 +12,13 @@ using namespace mpc::report;
 using llvm::StringRef;
 using llvm::json::Object;
 
-/// Returns true for the entry point that runs once for each training batch.
-static bool isTraining(StringRef function) {
-  return function == "step" || function == "accumulate";
-}
-
 static void printTransposes(llvm::raw_ostream &os, const std::string &name,
                             const Object &device, size_t width) {
   Table table(
       {{"kernel"}, {"bytes", Table::Right}, {"origin"}, {"node", Table::Name}});
   uint64_t bytes = 0, transposes = 0, layout = 0;
   for (const Object *transpose : objectsAt(device, "transposes")) {
-    if (!isTraining(textAt(*transpose, "function")))
+    if (!isTrainingEntry(textAt(*transpose, "function")))
       continue;
     ++transposes;
     layout += textAt(*transpose, "origin") == "layout";
@@ -48,7 +43,7 @@ static void printTransposes(llvm::raw_ostream &os, const std::string &name,
 static int64_t launchesOf(const Object &kernel) {
   if (const Object *counts = kernel.getObject("launches"))
     for (const auto &[function, value] : *counts)
-      if (isTraining(function))
+      if (isTrainingEntry(function))
         return value.getAsInteger().value_or(0);
   return 0;
 }

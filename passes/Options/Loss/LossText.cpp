@@ -125,8 +125,10 @@ std::optional<std::vector<double>> mpc::parseNumbers(const std::string &text) {
 
 OptionCheck check::lossKind() {
   return {[](const std::string &text) -> std::string {
+    if (text == kExternalLoss)
+      return "";
     std::vector<std::string> words = lossNames();
-    words.insert(words.end(), {"KIND:NAME", "output:NAME"});
+    words.insert(words.end(), {"KIND:NAME", "output:NAME", kExternalLoss});
     std::vector<LossTermText> terms = splitLoss(text);
     for (const LossTermText &term : terms) {
       if (!isLoss(term.kind) || (term.kind == "output" && term.output.empty()))

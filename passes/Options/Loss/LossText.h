@@ -47,7 +47,7 @@ std::optional<std::vector<double>> parseNumbers(const std::string &text);
 
 namespace check {
 
-/// A sum of losses; see splitLoss.
+/// A sum of losses, see splitLoss; or kExternalLoss.
 OptionCheck lossKind();
 
 /// Numbers of at least 0, separated by commas, or `word` if it is not empty.

@@ -29,6 +29,7 @@ from mpc._errors import (
     OutOfMemory,
     Unavailable,
 )
+from mpc._gradients import gradients
 from mpc._program import Program, StateSpec, TensorSpec
 from mpc._report import Report
 from mpc._runtime import StepInfo
@@ -65,6 +66,7 @@ __all__ = [
     "Unavailable",
     "compile",
     "from_torch",
+    "gradients",
 ]
 
 

@@ -57,6 +57,7 @@ def compile(
     padding_idx: Mapping[str, int] | None = ...,
     batchnorm: str | float | None = ...,
     max_ops: int | None = ...,
+    input_gradients: str | Sequence[str] | None = ...,
     init: str | float | None = ...,
     map_names: str | Sequence[str] | None = ...,
     init_strict: str | float | None = ...,

@@ -21,7 +21,7 @@ ROLES = (
     *("pending_control", "fp8_scales", "fp8_history", "fp8_amax", "working_copy", "derived"),
     *("control", "step_count", "micro_step", "average_count", "total_steps", "learning_rate"),
     *("random_seed", "loss_sum", "loss_divisor", "loss_scale", "loss_scale_streak"),
-    *("optimizer_number", "fault_place", "fault_value"),
+    *("optimizer_number", "fault_place", "fault_value", "residual"),
 )
 
 
@@ -124,11 +124,15 @@ class Program:
     @property
     def entries(self) -> tuple[str, ...]:
         """The functions of the program, such as "step", "evaluate" and "predict"."""
-        known = ("step", "accumulate", "apply", "evaluate", "predict", "initialize", "observe")
+        known = (
+            *("step", "accumulate", "apply", "forward", "backward", "evaluate", "predict"),
+            *("initialize", "observe"),
+        )
         return tuple(name for name in known if self._handle.has_entry(name))
 
     def _training_entry(self) -> str:
-        return "accumulate" if self._handle.has_entry("accumulate") else "step"
+        known = ("accumulate", "forward")
+        return next((name for name in known if self._handle.has_entry(name)), "step")
 
     def inputs(self, entry: str = "step") -> tuple[TensorSpec, ...]:
         """The inputs of an entry point, in their order; "step" is what `Session.step` takes.
@@ -190,7 +194,8 @@ class Program:
         return Report(text)
 
     def __repr__(self) -> str:
-        entry = self._training_entry() if self._handle.has_entry("step") else "predict"
+        entry = self._training_entry()
+        entry = entry if self._handle.has_entry(entry) else "predict"
         inputs = ", ".join(f"{s.name}: {s.dtype}{list(s.shape)}" for s in self.inputs(entry))
         return f"<mpc.Program {entry}({inputs})>"
 

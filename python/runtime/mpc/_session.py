@@ -18,6 +18,9 @@ from mpc._runtime import StepInfo
 if TYPE_CHECKING:
     import torch
 
+#: What the gradient of a tensor is called as an input or output of its own.
+GRADIENT = "gradient:"
+
 #: A dict by input name, a sequence in the order of the inputs, or one array.
 Batch = Any
 
@@ -142,6 +145,72 @@ class Session(_runtime.Session):
     def program(self) -> Program:
         """The program that the session runs."""
         return self._program
+
+    # Gradients
+
+    def forward(self, batch: Batch) -> dict[str, np.ndarray[Any, Any]]:
+        """Computes the outputs of the model in training form, for a loss that the caller computes.
+
+        The program must be compiled with `loss="external", optimizer="none"`.
+
+        Returns:
+            NumPy arrays by output name, which own their memory.
+        """
+        self._need("forward", "loss='external' and optimizer='none'")
+        names = [spec.name for spec in self._program.inputs("forward")]
+        return self._outputs_of("forward", by_order(batch, names))
+
+    def backward(self, gradients: Batch) -> dict[str, np.ndarray[Any, Any]]:
+        """Computes the gradients of the parameters, and of the inputs that the program was compiled
+        for (`input_gradients`), for the last call of `forward`.
+
+        Args:
+            gradients: The gradient of the loss with respect to each output that is a float: a dict
+                by output name, a sequence in the order of the outputs, or one array.
+
+        Returns:
+            NumPy arrays by the names of parameters and inputs, which own their memory.
+
+        Raises:
+            InvalidArgument: `forward` has not run since a state was written.
+        """
+        self._need("backward", "loss='external' and optimizer='none'")
+        names = [spec.name.removeprefix(GRADIENT) for spec in self._program.inputs("backward")]
+        results = self._outputs_of("backward", by_order(gradients, names))
+        return {name.removeprefix(GRADIENT): array for name, array in results.items()}
+
+    def gradients(self, batch: Batch) -> tuple[float, dict[str, np.ndarray[Any, Any]]]:
+        """Computes the loss of a batch and its gradients; changes no weight.
+
+        The program must be compiled with `optimizer="none"`.
+
+        Returns:
+            The loss, and gradients by the names of parameters and of the inputs that the program was
+            compiled for (`input_gradients`).
+        """
+        self._need("step", "optimizer='none'")
+        if self._program.options.get("optimizer") != "none":
+            raise InvalidArgument(
+                "the steps of the program update the weights; compile with optimizer='none' for "
+                "gradients, or use mpc.gradients(model, batch)"
+            )
+        names = [spec.name for spec in self._program.inputs("step")]
+        results = self._outputs_of("step", by_order(batch, names))
+        return float(results["loss"]), {
+            name.removeprefix(GRADIENT): array
+            for name, array in results.items()
+            if name.startswith(GRADIENT)
+        }
+
+    def _need(self, entry: str, options: str) -> None:
+        if entry not in self._program.entries:
+            raise InvalidArgument(f"the program has no '{entry}'; compile it with {options}")
+
+    def _outputs_of(self, entry: str, batch: list[Any]) -> dict[str, np.ndarray[Any, Any]]:
+        specs = self._program.outputs(entry)
+        made = {spec.name: np.empty(spec.shape, spec.dtype) for spec in specs}
+        self.run(entry, batch, list(made.values()))
+        return made
 
     # Evaluation
 

@@ -7,7 +7,7 @@ import io
 import logging
 import re
 import warnings
-from typing import TYPE_CHECKING, Any, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Iterator, Mapping, NamedTuple, Sequence
 
 import numpy as np
 
@@ -52,19 +52,20 @@ def from_torch(
     from mpc._compile import run
 
     args, kwargs = _arguments(example_inputs)
-    with _quiet():
-        exported = _export(torch, module, args, kwargs)
-        onnx = torch.onnx.export(exported.program, dynamo=True, optimize=False, verbose=False)
-    assert onnx is not None
-    names = _match_names(module, set(onnx.model.graph.initializers))
+    exported = export(torch, module, args, kwargs, names_detached="detach" in options)
+    if exported.changed:
+        warnings.warn(
+            "the module changes buffers in forward(), which the export loses: they stay as they "
+            "are: " + ", ".join(exported.changed),
+            CompileNote,
+            stacklevel=2,
+        )
     chosen: dict[str, Any] = {"loss": loss}
     if exported.batch is not None and "dim" not in options:
         chosen["batch"] = exported.batch
-    chosen |= _training_options(
-        torch, module, exported.program, onnx.model, names, "detach" in options
-    )
-    program = run(onnx.model_proto, None, None, chosen | options, stacklevel=3)
-    program._names = names
+    chosen |= exported.options
+    program = run(exported.onnx.model_proto, None, None, chosen | options, stacklevel=3)
+    program._names = exported.names
     return program
 
 
@@ -98,10 +99,44 @@ def load_into(session: Session, module: torch.nn.Module) -> None:
             target.copy_(torch.from_numpy(array))
 
 
-class _Exported:
-    def __init__(self, program: Any, batch: int | None) -> None:
-        self.program = program
-        self.batch = batch  # None if the number of samples is fixed.
+class Exported(NamedTuple):
+    """A module as an ONNX model, and what ONNX does not say about it."""
+
+    program: Any  #: torch.export.ExportedProgram.
+    batch: int | None  #: None if the number of samples is fixed.
+    onnx: Any  #: torch.onnx.ONNXProgram.
+    names: dict[str, str]  #: ONNX names of parameters and buffers by the module's names.
+    options: dict[str, Any]  #: Of mpc.compile.
+    changed: list[str]  #: Buffers that `forward` changes, which the model does not.
+
+
+def export(
+    torch: Any,
+    module: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    fixed: bool = False,
+    names_detached: bool = False,
+    stacklevel: int = 5,
+) -> Exported:
+    """Exports a module as it is: in its mode, for the shapes of the arguments.
+
+    Args:
+        fixed: The number of samples is that of the arguments, otherwise symbolic if the module
+            allows it.
+        names_detached: The caller says where gradients stop.
+        stacklevel: Of warnings.
+    """
+    with _quiet():
+        program, batch = _export(torch, module, args, kwargs, fixed)
+        onnx = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
+    assert onnx is not None
+    names = _match_names(module, set(onnx.model.graph.initializers))
+    options = _training_options(
+        torch, module, program, onnx.model, names, names_detached, stacklevel
+    )
+    return Exported(program, batch, onnx, names, options, _changed_buffers(torch, module, onnx))
 
 
 @contextlib.contextmanager
@@ -127,18 +162,22 @@ def _arguments(example: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
 
 
 def _export(
-    torch: Any, module: torch.nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> _Exported:
+    torch: Any,
+    module: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    fixed: bool,
+) -> tuple[Any, int | None]:
     """Exports with a symbolic number of samples or, if the module fixes it, that of the example."""
     tensors = [t for t in (*args, *kwargs.values()) if isinstance(t, torch.Tensor) and t.dim() > 0]
-    batch = int(tensors[0].shape[0]) if tensors else None
+    batch = int(tensors[0].shape[0]) if tensors and not fixed else None
     try:
         if batch is None:
-            return _Exported(torch.export.export(module, args, kwargs), None)
+            return torch.export.export(module, args, kwargs), None
         try:
-            return _Exported(_export_symbolic(torch, module, args, kwargs, batch), batch)
+            return _export_symbolic(torch, module, args, kwargs, batch), batch
         except Exception:  # PyTorch raises many kinds.
-            return _Exported(torch.export.export(module, args, kwargs), None)
+            return torch.export.export(module, args, kwargs), None
     except Exception as error:
         text = f"PyTorch cannot export the module: {error}"
         raise CompileError(text, (CompileMessage(text),)) from error
@@ -179,6 +218,22 @@ def _match_names(module: torch.nn.Module, initializers: set[str]) -> dict[str, s
     return {name: by_tensor[id(t)] for name, t in _tensors(module) if id(t) in by_tensor}
 
 
+def _changed_buffers(torch: Any, module: torch.nn.Module, onnx: Any) -> list[str]:
+    """Buffers that `forward` changes, other than the statistics of BatchNorm."""
+    signature = onnx.exported_program.graph_signature
+
+    def belongs_to_norm(name: str) -> bool:
+        owner = module.get_submodule(name.rpartition(".")[0])
+        return isinstance(owner, torch.nn.modules.batchnorm._NormBase)
+
+    return [name for name in signature.buffers_to_mutate.values() if not belongs_to_norm(name)]
+
+
+def training_modes(module: torch.nn.Module) -> tuple[bool, ...]:
+    """Which of its modules are in training mode."""
+    return tuple(part.training for part in module.modules())
+
+
 def _exactly(names: Sequence[str]) -> list[str]:
     return [f"^{re.escape(name)}$" for name in names]
 
@@ -190,6 +245,7 @@ def _training_options(
     model: Any,
     names: Mapping[str, str],
     names_detached: bool,
+    stacklevel: int,
 ) -> dict[str, Any]:
     """What the module says about training and ONNX does not."""
     result: dict[str, Any] = {}
@@ -228,7 +284,7 @@ def _training_options(
                 "the module computes a part under torch.no_grad(), which the export loses: "
                 "gradients will flow through it; use detach() instead",
                 CompileNote,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
     if norms and all(norms):
         result["batchnorm"] = "train"

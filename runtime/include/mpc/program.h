@@ -64,6 +64,7 @@ typedef enum mpc_state_role_e {
   MPC_STATE_OPTIMIZER_NUMBER = 28,
   MPC_STATE_FAULT_PLACE = 29,  // For --observe: the op to inject a fault into.
   MPC_STATE_FAULT_VALUE = 30,
+  MPC_STATE_RESIDUAL = 31,  // What `forward` leaves for `backward`.
 } mpc_state_role_t;
 
 // A state tensor, by its ONNX name ("fc1.weight"). A packed state has one
@@ -100,8 +101,9 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_program_load_memory(
 MPC_API void mpc_program_destroy(mpc_program_t* program);
 
 // Returns 1 if the program has the entry point, 0 if not. Names are "step",
-// "accumulate", "apply", "evaluate", "predict", "initialize", "observe" and
-// "derive", which sessions run automatically whenever weights have changed.
+// "accumulate", "apply", "evaluate", "predict", "forward", "backward",
+// "initialize", "observe" and "derive", which sessions run automatically
+// whenever weights have changed.
 MPC_API int mpc_program_has_entry(const mpc_program_t* program,
                                   const char* entry);
 

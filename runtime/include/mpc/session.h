@@ -191,7 +191,18 @@ mpc_session_synchronize(mpc_session_t* session, mpc_step_info_t* out_info);
 // caller-owned tensors of the signature's dtype and shape, written on success;
 // an output with NULL data is not fetched (its other fields are not read, but
 // `struct_size` must be set). Like all functions below, it returns when the
-// work is done. Returns the errors of mpc_session_step.
+// work is done.
+//
+// Programs whose loss the caller computes (--loss=external) have the entry
+// points "forward" and "backward" instead of "step". "forward" takes the inputs
+// of the model and returns its outputs in training form; "backward" takes the
+// gradient of each output that is a float ("gradient:logits") and returns that
+// of each parameter ("gradient:fc1.weight"). It belongs to the last "forward"
+// of the session, which it may follow any number of times, and returns
+// MPC_INVALID_ARGUMENT if there is none, or if a state was written since. With
+// --optimizer=none, the outputs of "step" are the loss and the gradients.
+//
+// Returns the errors of mpc_session_step.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_run(
     mpc_session_t* session, const char* entry, const mpc_tensor_t* inputs,
     size_t num_inputs, const mpc_tensor_t* outputs, size_t num_outputs);

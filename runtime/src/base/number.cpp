@@ -92,13 +92,10 @@ static float narrow_to_odd(double value) {
   return float_of(bits | 1u);
 }
 
-bool round_elements(mpc_dtype_t from, const void* source, mpc_dtype_t to,
-                    void* target, size_t count) {
-  uint16_t (*narrow)(float) = to == MPC_DTYPE_BF16  ? bf16_from_f32
-                              : to == MPC_DTYPE_F16 ? f16_from_f32
-                                                    : nullptr;
-  if (!narrow) return false;
-  auto* out = static_cast<uint16_t*>(target);
+// The function is a template argument so that it is inlined and vectorized.
+template <uint16_t (*narrow)(float)>
+static bool round_with(mpc_dtype_t from, const void* source, uint16_t* out,
+                       size_t count) {
   if (from == MPC_DTYPE_F32) {
     auto* in = static_cast<const float*>(source);
     for (size_t i = 0; i < count; ++i) out[i] = narrow(in[i]);
@@ -109,6 +106,16 @@ bool round_elements(mpc_dtype_t from, const void* source, mpc_dtype_t to,
     for (size_t i = 0; i < count; ++i) out[i] = narrow(narrow_to_odd(in[i]));
     return true;
   }
+  return false;
+}
+
+bool round_elements(mpc_dtype_t from, const void* source, mpc_dtype_t to,
+                    void* target, size_t count) {
+  auto* out = static_cast<uint16_t*>(target);
+  if (to == MPC_DTYPE_BF16)
+    return round_with<bf16_from_f32>(from, source, out, count);
+  if (to == MPC_DTYPE_F16)
+    return round_with<f16_from_f32>(from, source, out, count);
   return false;
 }
 

@@ -204,6 +204,7 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
   if (queued && mpc_status_code(queued) != MPC_NUMERIC) return queued;
   mpc_status_free(queued);
   session->derived_stale = true;
+  session->has_residuals = false;
   session->schedule_known = false;
   MPC_RETURN_IF_ERROR(note_loss(
       session, session->device->upload(schema::Space::State, 0, states.data(),

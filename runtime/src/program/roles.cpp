@@ -101,7 +101,8 @@ StateKind kind_of(StateRole role) {
   if (role == StateRole::Constant || role == StateRole::FaultValue)
     return StateKind::Constant;
   if (role == StateRole::WorkingCopy) return StateKind::WorkingCopy;
-  if (role == StateRole::Derived) return StateKind::Derived;
+  if (role == StateRole::Derived || role == StateRole::Residual)
+    return StateKind::Derived;
   if (role >= StateRole::Control || role == StateRole::PendingControl)
     return StateKind::Control;
   return StateKind::Optimizer;

@@ -405,6 +405,8 @@ mpc_status_t Checker::check_entries() {
   auto has = [&](EntryRole role) { return find_entry(*variant_, role) >= 0; };
   if (has(EntryRole::Accumulate) != has(EntryRole::Apply))
     return damaged("entries", "'accumulate' and 'apply' need each other");
+  if (has(EntryRole::Forward) != has(EntryRole::Backward))
+    return damaged("entries", "'forward' and 'backward' need each other");
   MPC_RETURN_IF_ERROR(check_derive());
   return check_observed();
 }
@@ -414,7 +416,7 @@ mpc_status_t Checker::check_derive() {
   bool has_states = false;
   if (root_.states())
     for (const schema::State* state : *root_.states())
-      has_states |= state->kind() == schema::StateKind::Derived;
+      has_states |= role_of(*state) == schema::StateRole::Derived;
   int derive = find_entry(*variant_, EntryRole::Derive);
   if (has_states != (derive >= 0))
     return damaged("entries", "'derive' and derived states need each other");

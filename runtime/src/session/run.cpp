@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "runtime/src/base/guard.h"
+#include "runtime/src/program/roles.h"
 #include "runtime/src/session/session.h"
 
 namespace mpc::runtime {
@@ -49,11 +50,19 @@ mpc_status_t refresh_derived(mpc_session_t* session) {
 mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
                        const mpc_tensor_t* inputs, size_t num_inputs) {
   MPC_RETURN_IF_ERROR(check_alive(*session));
+  const schema::EntryRole role =
+      role_of(*session->variant->entries()->Get(entry));
+  if (role == schema::EntryRole::Backward && !session->has_residuals)
+    return mpc_status_make(
+        MPC_INVALID_ARGUMENT,
+        "'backward' needs what 'forward' leaves for it; run 'forward' first, "
+        "again after any state was written");
   MPC_RETURN_IF_ERROR(refresh_derived(session));
   if (changes_weights(*session, entry)) session->derived_stale = true;
   MPC_RETURN_IF_ERROR(
       check_and_queue_inputs(session, entry, inputs, num_inputs));
   MPC_RETURN_IF_ERROR(finish_steps(session));
+  if (role == schema::EntryRole::Forward) session->has_residuals = false;
   Submission submission;
   submission.inputs = session->input_room.data();
   submission.num_inputs = num_inputs;
@@ -62,7 +71,10 @@ mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
   Values values;
   MPC_RETURN_IF_ERROR(
       note_loss(session, session->executable->submit(submission)));
-  return note_loss(session, session->executable->wait(&values));
+  MPC_RETURN_IF_ERROR(
+      note_loss(session, session->executable->wait(&values)));
+  if (role == schema::EntryRole::Forward) session->has_residuals = true;
+  return nullptr;
 }
 
 namespace {

@@ -122,6 +122,7 @@ struct mpc_session_s {
   std::string device_note;                      // See OpenedDevice::note.
   mutable std::string device_text;              // For mpc_session_device.
   bool derived_stale = true;    // Weights have changed since `derive` ran.
+  bool has_residuals = false;   // `forward` has run since a state was written.
   bool schedule_known = false;  // The state `total_steps` is known to be set.
   bool lost = false;            // A run failed midway.
 };

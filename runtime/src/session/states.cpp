@@ -106,10 +106,14 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
   // Round first: after this point only the device can fail, which loses the
   // session anyway.
   std::vector<Rounded> copies;
+  const void* data = tensor.data;
   Memory aligned;
-  MPC_RETURN_IF_ERROR(
-      aligned.allocate(default_allocator(), state->bytes, "a state"));
-  if (state->bytes > 0) std::memcpy(aligned.data(), tensor.data, state->bytes);
+  if (reinterpret_cast<uintptr_t>(data) % mpc_dtype_size(state->dtype) != 0) {
+    MPC_RETURN_IF_ERROR(
+        aligned.allocate(default_allocator(), state->bytes, "a state"));
+    std::memcpy(aligned.data(), data, state->bytes);
+    data = aligned.data();
+  }
   uint64_t first = (state->offset - list.Get(state->state)->offset()) /
                    mpc_dtype_size(state->dtype);
   for (const schema::State* copy : list) {
@@ -118,16 +122,17 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
       continue;
     Rounded rounded{copy->offset() + first * sizeof(uint16_t), {}};
     rounded.values.resize(state->count);
-    (void)round_elements(state->dtype, aligned.data(), dtype_of(copy->dtype()),
+    (void)round_elements(state->dtype, data, dtype_of(copy->dtype()),
                          rounded.values.data(), state->count);
     copies.push_back(std::move(rounded));
   }
   Device& device = *session->device;
   session->derived_stale = true;
+  session->has_residuals = false;
   if (state == session->known.total_steps) session->schedule_known = false;
   MPC_RETURN_IF_ERROR(
       note_loss(session, device.upload(schema::Space::State, state->offset,
-                                       aligned.data(), state->bytes)));
+                                       data, state->bytes)));
   for (const Rounded& copy : copies)
     MPC_RETURN_IF_ERROR(note_loss(
         session,

@@ -204,6 +204,11 @@ const char *Program::stepEntry() const {
     return "step";
   if (has("accumulate") && has("apply"))
     return "accumulate";
+  if (has("forward"))
+    throw Failure(Usage,
+                  path + ": the program was compiled with --loss=external: "
+                         "call its entry points 'forward' and 'backward' from "
+                         "Python or C, which compute the loss in between");
   throw Failure(Usage, path + ": the program supports prediction only: its "
                               "model has no trainable parameters");
 }

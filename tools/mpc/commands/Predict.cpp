@@ -157,7 +157,8 @@ static int runPredict(const PredictCommand &options) {
                                         "'predict'");
   checkOutputs(program, options.outputs);
   Session session(program, options.session);
-  bool hasWeights = program.has("step") || program.has("accumulate");
+  bool hasWeights = program.has("step") || program.has("accumulate") ||
+                    program.has("forward");
   if (options.checkpoint.empty() && hasWeights)
     note("no --checkpoint given: using the initial weights");
   if (!options.checkpoint.empty())

@@ -30,9 +30,14 @@ def EntryDerive : I32EnumAttrCase<"Derive", 8, "derive">;
 // the values.
 def EntryObserve : I32EnumAttrCase<"Observe", 9, "observe">;
 def EntryProbe : I32EnumAttrCase<"Probe", 10, "probe">;
+// The two halves of a training batch if the caller computes the loss: the outputs of
+// the model in training form; and the gradients, from those of the outputs.
+def EntryForward : I32EnumAttrCase<"Forward", 11, "forward">;
+def EntryBackward : I32EnumAttrCase<"Backward", 12, "backward">;
 def Train_EntryRole : I32EnumAttr<"EntryRole", "what an entry point is called for", [
     EntryPredict, EntryEvaluate, EntryTrain, EntryStep, EntryAccumulate, EntryApply,
-    EntryInitialize, EntryDerive, EntryObserve, EntryProbe]> {
+    EntryInitialize, EntryDerive, EntryObserve, EntryProbe,
+    EntryForward, EntryBackward]> {
   let cppNamespace = "::mpc::train";
   let genSpecializedAttr = 0;
 }

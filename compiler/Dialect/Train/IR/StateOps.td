@@ -48,6 +48,8 @@ def StateOptimizerNumber : I32EnumAttrCase<"OptimizerNumber", 28, "optimizer_num
 // Fault injection (mpc-observe-values): the faulty op, and its result.
 def StateFaultPlace : I32EnumAttrCase<"FaultPlace", 29, "fault_place">;
 def StateFaultValue : I32EnumAttrCase<"FaultValue", 30, "fault_value">;
+// A value that `forward` leaves for `backward`.
+def StateResidual : I32EnumAttrCase<"Residual", 31, "residual">;
 def Train_StateRole : I32EnumAttr<"StateRole", "what a state is for", [
     StateParameter, StateStatistic, StateConstant, StateOptimizer,
     StateFirstMoment, StateSecondMoment, StateGradientSum, StateAverage,
@@ -56,7 +58,7 @@ def Train_StateRole : I32EnumAttr<"StateRole", "what a state is for", [
     StateStepCount, StateMicroStep, StateAverageCount, StateTotalSteps,
     StateLearningRate, StateRandomSeed, StateLossSum, StateLossDivisor,
     StateLossScale, StateLossScaleStreak, StateOptimizerNumber, StateFaultPlace,
-    StateFaultValue]> {
+    StateFaultValue, StateResidual]> {
   let cppNamespace = "::mpc::train";
   let genSpecializedAttr = 0;
 }

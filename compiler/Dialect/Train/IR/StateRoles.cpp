@@ -46,6 +46,7 @@ static constexpr RoleRow kRows[] = {
     {StateRole::OptimizerNumber, StateKind::Control, ""},
     {StateRole::FaultPlace, StateKind::Control, "fault_place", true},
     {StateRole::FaultValue, StateKind::Constant, "fault_value", true},
+    {StateRole::Residual, StateKind::Derived, ""},
 };
 static_assert(std::size(kRows) == getMaxEnumValForStateRole(),
               "a row for each role");

@@ -3,7 +3,7 @@
 // RUN: not mpc-opt %s --split-input-file --mpc-add-loss=loss=mse:c 2>&1 | FileCheck %s --check-prefix=NAME
 // RUN: not mpc-opt %s --split-input-file --mpc-add-loss=loss=softmax-cross-entropy:a 2>&1 | FileCheck %s --check-prefix=CLASSES
 
-// UNKNOWN: error: option 'loss' must be softmax-cross-entropy, mse, l1, bce-with-logits, huber, {{.*}}, KIND:NAME or output:NAME, but is 'hinge'
+// UNKNOWN: error: option 'loss' must be softmax-cross-entropy, mse, l1, bce-with-logits, huber, {{.*}}, KIND:NAME, output:NAME or external, but is 'hinge'
 // NAME:    error: the model has no output 'c'; its outputs are 'a', 'b'
 // CLASSES: error: softmax-cross-entropy needs an output [N, C, ..] of two classes or more, but 'a' is f32[4]
 

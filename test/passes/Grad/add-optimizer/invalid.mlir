@@ -14,7 +14,7 @@
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=emaa=1 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // RUN: not mpc-opt %s --split-input-file --mpc-add-optimizer=accumulate=0 2>&1 | FileCheck %s --check-prefix=ACCUMULATE
 
-// NAME:       error: option 'optimizer' must be sgd, momentum, adam, {{.*}} or rmsprop, but is 'ftrl'
+// NAME:       error: option 'optimizer' must be sgd, momentum, adam, {{.*}}, rmsprop or none, but is 'ftrl'
 // LR:         error: option 'lr' must be {{at least 0|a number}}
 // BETA:       error: option 'beta2' must be in [0, 1), but is '1'
 // EPSILON:    error: option 'epsilon' must be {{above 0|a number}}

@@ -202,6 +202,11 @@ static void requireDynamicScale(const Program &program) {
 }
 
 void TrainOptions::checkProgram(const Program &program) const {
+  if (program.option("optimizer") == "none")
+    throw Failure(Usage, program.path +
+                             ": the program was compiled with "
+                             "--optimizer=none: its steps return gradients and "
+                             "change no weight");
   if (lossScale)
     requireDynamicScale(program);
   if (hasEvaluation())
