@@ -335,7 +335,7 @@ class Guide(unittest.TestCase):
         guide = pathlib.Path(os.environ["MPC_GUIDE"]).read_text()
         blocks = [b for b in re.findall(r"```python\n(.*?)```", guide, re.S) if "torch" in b]
         self.assertEqual(len(blocks), 2)
-        names = {}
+        names = {"mpc": mpc}
         for block in blocks:
             exec(block, names)
 
