@@ -128,9 +128,12 @@ def export(
         names_detached: The caller says where gradients stop.
         stacklevel: Of warnings.
     """
-    with _quiet():
+    with _without_caches(module, stacklevel), _quiet():
         program, batch = _export(torch, module, args, kwargs, fixed)
-        onnx = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
+        try:
+            onnx = torch.onnx.export(program, dynamo=True, optimize=False, verbose=False)
+        except Exception as error:  # PyTorch raises many kinds.
+            raise _export_error(module, error) from error
     assert onnx is not None
     names = _match_names(module, set(onnx.model.graph.initializers))
     options = _training_options(
@@ -176,11 +179,41 @@ def _export(
             return torch.export.export(module, args, kwargs), None
         try:
             return _export_symbolic(torch, module, args, kwargs, batch), batch
-        except Exception:  # PyTorch raises many kinds.
+        except Exception:
             return torch.export.export(module, args, kwargs), None
     except Exception as error:
-        text = f"PyTorch cannot export the module: {error}"
-        raise CompileError(text, (CompileMessage(text),)) from error
+        raise _export_error(module, error) from error
+
+
+def _export_error(module: torch.nn.Module, error: BaseException) -> CompileError:
+    """What went wrong at the root, and what may help."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    text = f"PyTorch cannot export the module: {str(error).strip() or type(error).__name__}"
+    if hasattr(module, "set_attn_implementation"):
+        text += "\nperhaps it can after module.set_attn_implementation('eager')"
+    return CompileError(text, (CompileMessage(text),))
+
+
+@contextlib.contextmanager
+def _without_caches(module: torch.nn.Module, stacklevel: int) -> Iterator[None]:
+    """Lets models of the package transformers return no caches for generation, which cannot be
+    exported."""
+    config = getattr(module, "config", None)
+    if getattr(config, "use_cache", False) is not True:
+        yield
+        return
+    assert config is not None
+    warnings.warn(
+        "exported with config.use_cache=False: the module returns no cache for generation",
+        CompileNote,
+        stacklevel=stacklevel + 1,
+    )
+    config.use_cache = False
+    try:
+        yield
+    finally:
+        config.use_cache = True
 
 
 def _export_symbolic(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import warnings
 from typing import Any, Iterator, NamedTuple
 
@@ -78,6 +79,9 @@ class Module(torch.nn.Module):
         object.__setattr__(self, "_wrapped", module)
         for shared in ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"):
             object.__setattr__(self, shared, getattr(module, shared))
+        # With the signature of the module's, which data loaders of other packages read.
+        call = functools.partial(Module.forward, self)
+        object.__setattr__(self, "forward", functools.update_wrapper(call, module.forward))
         self.training = module.training
         self._options = {"precision": precision, **options}
         self._session_options = {

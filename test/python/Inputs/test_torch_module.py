@@ -1,6 +1,8 @@
 """mpc.torch.Module beside PyTorch: the same losses with PyTorch's loss and optimizer."""
 
 import copy
+import importlib.util
+import inspect
 import os
 import pathlib
 import re
@@ -328,6 +330,41 @@ class Autograd(unittest.TestCase):
 
         with self.assertRaisesRegex(mpc.CompileError, "changes buffers in forward.*: calls"):
             mpc.torch.Module(Counts())(torch.ones(1, 2))
+
+
+@unittest.skipUnless(importlib.util.find_spec("transformers"), "the package transformers")
+class HuggingFace(unittest.TestCase):
+    def test_models_with_their_own_loss(self):
+        import transformers
+
+        small = dict(hidden_size=32, intermediate_size=64, num_hidden_layers=2)
+        tokens = torch.randint(0, 90, (2, 12))
+        models = [
+            (transformers.LlamaForCausalLM(transformers.LlamaConfig(
+                vocab_size=90, num_attention_heads=4, num_key_value_heads=2, **small)),
+             dict(input_ids=tokens, labels=tokens)),
+            (transformers.BertForSequenceClassification(transformers.BertConfig(
+                vocab_size=90, num_attention_heads=2, hidden_dropout_prob=0,
+                attention_probs_dropout_prob=0, num_labels=3, **small)),
+             dict(input_ids=tokens, attention_mask=(tokens > 9).long(), labels=tokens[:, 0] % 3)),
+        ]
+        for eager, batch in models:
+            with self.subTest(type(eager).__name__):
+                compiled = mpc.torch.Module(copy.deepcopy(eager))
+                names = list(inspect.signature(compiled.forward).parameters)
+                self.assertEqual(names, list(inspect.signature(eager.forward).parameters))
+                self.assertIs(compiled.config, compiled.module.config)
+                losses = []
+                for module in (eager.train(), compiled.train()):
+                    optimizer = torch.optim.AdamW(module.parameters(), lr=1e-3)
+                    for _ in range(5):
+                        outputs = module(**batch)
+                        optimizer.zero_grad()
+                        outputs.loss.backward()
+                        optimizer.step()
+                    losses.append(float(outputs.loss))
+                self.assertAlmostEqual(*losses, places=5)
+                self.assertEqual(compiled.config.use_cache, eager.config.use_cache)
 
 
 class Guide(unittest.TestCase):
