@@ -77,7 +77,7 @@ def load_into(session: Session, module: torch.nn.Module) -> None:
     if not names:
         raise InvalidArgument("the program was not made by mpc.from_torch, so it knows no module")
     states = session.states
-    tensors = dict(_tensors(module))
+    tensors = dict(named_tensors(module))
     pairs = []
     for name, onnx_name in names.items():
         if onnx_name not in states:
@@ -239,7 +239,7 @@ def _export_symbolic(
     return torch.export.export(module, args, kwargs, dynamic_shapes=dynamic)
 
 
-def _tensors(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+def named_tensors(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
     """All parameters and buffers; tied ones under each of their names."""
     yield from module.named_parameters(remove_duplicate=False)
     yield from module.named_buffers(remove_duplicate=False)
@@ -247,8 +247,8 @@ def _tensors(module: torch.nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
 
 def _match_names(module: torch.nn.Module, initializers: set[str]) -> dict[str, str]:
     """ONNX names by the module's names. The exporter keeps one name of tied tensors."""
-    by_tensor = {id(t): name for name, t in _tensors(module) if name in initializers}
-    return {name: by_tensor[id(t)] for name, t in _tensors(module) if id(t) in by_tensor}
+    by_tensor = {id(t): name for name, t in named_tensors(module) if name in initializers}
+    return {name: by_tensor[id(t)] for name, t in named_tensors(module) if id(t) in by_tensor}
 
 
 def _changed_buffers(torch: Any, module: torch.nn.Module, onnx: Any) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
-from typing import Any, Iterator, NamedTuple
+from typing import Any, Iterable, Iterator, NamedTuple
 
 import torch
 from torch.autograd.function import once_differentiable
@@ -13,7 +13,7 @@ from torch.utils import _pytree as pytree
 from mpc._errors import CompileError, CompileNote, InvalidArgument
 from mpc._program import Program
 from mpc._session import GRADIENT, Session
-from mpc._torch import Exported, export, training_modes
+from mpc._torch import Exported, export, named_tensors, training_modes
 
 __all__ = ["Module"]
 
@@ -252,68 +252,81 @@ class _Runner:
         self._statistics = {s: n for s, n in known.items() if states.get(s) == "statistic"}
         self._fixed = {s: n for s, n in known.items() if states.get(s) == "constant"}
         #: What the compiler has computed with, by the version of the tensor.
-        self._folded = {n: self._version(n) for s, n in known.items() if s not in states}
-        self._gradients = (
-            [spec.name for spec in program.outputs("backward")] if self._trains else []
+        self._folded = self._versions(n for s, n in known.items() if s not in states)
+        # What each call would otherwise look up again.
+        self._dtypes = {spec.name: getattr(torch, spec.dtype.name, None) for spec in program.states}
+        self._taken = {
+            entry: [self._inputs.index(spec.name) for spec in program.inputs(entry)]
+            for entry in ("predict", "forward")
+            if entry in program.entries
+        }
+        self._made = {
+            entry: [
+                (spec.name, spec.shape, getattr(torch, spec.dtype.name))
+                for spec in program.outputs(entry)
+            ]
+            for entry in ("predict", "forward", "backward")
+            if entry in program.entries
+        }
+        self._given = (
+            [spec.name.removeprefix(GRADIENT) for spec in program.inputs("backward")]
+            if self._trains
+            else []
         )
         self.call = 0
         self.steps = 0
 
     # Tensors
 
-    def _tensor(self, name: str) -> torch.Tensor:
-        owner, _, attribute = name.rpartition(".")
-        tensor = getattr(self._module.get_submodule(owner), attribute)
-        assert isinstance(tensor, torch.Tensor)
-        return tensor
+    def _tensors(self) -> dict[str, torch.Tensor]:
+        """Parameters and buffers by name, as they are now: submodules may have been replaced."""
+        return dict(named_tensors(self._module))
 
     def parameters(self) -> list[torch.Tensor]:
         """The parameters that the program has gradients for."""
-        return [self._tensor(name) for name in self._weights.values()]
+        tensors = self._tensors()
+        return [tensors[name] for name in self._weights.values()]
 
-    def _version(self, name: str) -> tuple[int, int]:
-        tensor = self._tensor(name)
-        return tensor._version, tensor.data_ptr()
+    def _versions(self, names: Iterable[str]) -> dict[str, tuple[int, int]]:
+        tensors = self._tensors()
+        return {name: (tensors[name]._version, tensors[name].data_ptr()) for name in names}
 
     def is_stale(self) -> bool:
         """Whether a tensor that is part of the program has changed."""
-        return any(self._version(name) != known for name, known in self._folded.items())
+        return bool(self._folded) and self._versions(self._folded) != self._folded
 
     def _write(self, tensors: dict[str, torch.Tensor]) -> None:
         for state, tensor in tensors.items():
             # A frozen weight may be kept in 16 bit.
-            dtype = getattr(torch, self.session.states.spec(state).dtype.name)
-            self.session.write_state(state, tensor.detach().to(dtype).contiguous())
+            self.session.write_state(state, _lent(tensor.to(self._dtypes[state])))
 
     def _write_module(self) -> None:
         """Always all: in-place changes through `.data` leave no trace."""
+        tensors = self._tensors()
         for names in (self._weights, self._statistics, self._fixed):
-            self._write({state: self._tensor(name) for state, name in names.items()})
+            self._write({state: tensors[name] for state, name in names.items()})
 
     def _read_statistics(self) -> None:
+        if not self._statistics:
+            return
+        tensors = self._tensors()
         with torch.no_grad():
             for state, name in self._statistics.items():
-                target = self._tensor(name)
+                target = tensors[name]
                 target.copy_(torch.from_numpy(self.session.states[state]))
             for module in self._module.modules():
                 counted = getattr(module, "num_batches_tracked", None)
                 if isinstance(counted, torch.Tensor) and module.training:
                     counted.add_(1)
 
-    def _batch(self, entry: str, inputs: list[torch.Tensor]) -> dict[str, torch.Tensor]:
-        by_name = dict(zip(self._inputs, inputs))
-        return {
-            spec.name: by_name[spec.name].detach().contiguous()
-            for spec in self.session.program.inputs(entry)
-        }
+    def _batch(self, entry: str, inputs: list[torch.Tensor]) -> list[Any]:
+        return [_lent(inputs[index]) for index in self._taken[entry]]
 
-    def _run(self, entry: str, batch: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
-        specs = self.session.program.outputs(entry)
+    def _run(self, entry: str, batch: list[Any]) -> dict[str, torch.Tensor]:
         made = {
-            spec.name: torch.empty(spec.shape, dtype=getattr(torch, spec.dtype.name))
-            for spec in specs
+            name: torch.empty(shape, dtype=dtype) for name, shape, dtype in self._made[entry]
         }
-        self.session.run(entry, batch, list(made.values()))
+        self.session.run(entry, batch, [_lent(tensor) for tensor in made.values()])
         return made
 
     # Passes
@@ -344,11 +357,8 @@ class _Runner:
             used: The forward pass.
             saved: Returns its inputs and parameters.
         """
-        batch = {
-            GRADIENT + name: gradient.contiguous()
-            for name, gradient in zip(self._outputs, gradients)
-            if gradient.is_floating_point()
-        }
+        by_name = dict(zip(self._outputs, gradients))
+        batch = [_lent(by_name[name]) for name in self._given]
         if used.call == self.call:
             return self._run("backward", batch)
         # Another forward pass has run since: the session has one set of residuals.
@@ -379,6 +389,12 @@ class _Runner:
         for index, constant in self._constants:
             results.insert(index, constant)
         return pytree.tree_unflatten(results, self._out_spec)
+
+
+def _lent(tensor: torch.Tensor) -> Any:
+    """`tensor` as a session borrows it; NumPy's arrays are lent faster, but it has no bf16."""
+    dense = tensor.detach().contiguous()
+    return dense if dense.dtype == torch.bfloat16 else dense.numpy()
 
 
 def _constant_outputs(program: Any) -> list[tuple[int, Any]]:
