@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import warnings
+import weakref
 from typing import Any, Iterable, Iterator, NamedTuple
 
 import torch
@@ -79,8 +80,9 @@ class Module(torch.nn.Module):
         object.__setattr__(self, "_wrapped", module)
         for shared in ("_parameters", "_buffers", "_modules", "_non_persistent_buffers_set"):
             object.__setattr__(self, shared, getattr(module, shared))
-        # With the signature of the module's, which data loaders of other packages read.
-        call = functools.partial(Module.forward, self)
+        # With the signature of the module's, which other packages read. It must not refer to the
+        # module itself: what such a cycle holds is still there when Python ends.
+        call = functools.partial(Module.forward, weakref.proxy(self))
         object.__setattr__(self, "forward", functools.update_wrapper(call, module.forward))
         self.training = module.training
         self._options = {"precision": precision, **options}
