@@ -20,7 +20,7 @@ struct Edit {
 const Edit kWrong[] = {
     {"state 'step_count': its role is unknown",
      [](ProgramT& p) {
-       p.states[3]->role = static_cast<program::StateRole>(31);
+       p.states[3]->role = static_cast<program::StateRole>(32);
      }},
     {"state 'step_count': its role does not match its kind",
      [](ProgramT& p) { p.states[3]->role = program::StateRole::Average; }},
@@ -35,7 +35,11 @@ const Edit kWrong[] = {
      }},
     {"entry 'predict': its role is unknown",
      [](ProgramT& p) {
-       p.variants[0]->entries[2]->role = static_cast<program::EntryRole>(11);
+       p.variants[0]->entries[2]->role = static_cast<program::EntryRole>(13);
+     }},
+    {"'forward' and 'backward' need each other",
+     [](ProgramT& p) {
+       p.variants[0]->entries[2]->role = program::EntryRole::Forward;
      }},
     {"entry 'predict': is no other batch size of an entry",
      [](ProgramT& p) {
