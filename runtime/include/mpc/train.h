@@ -167,10 +167,11 @@ typedef struct mpc_trainer_info_s {
   float loss_scale;      // all batches of the update. They are 0 if no update
   float grad_norm;       // was made.
   float learning_rate;
-  uint8_t skipped;    // 1 if the step was not finite and changed no weight.
-  uint8_t evaluated;  // 1 if there was an evaluation: see mpc_trainer_metric.
-  uint8_t saved;      // 1 if there was a checkpoint: mpc_trainer_checkpoint.
-  uint8_t done;       // 1 if training is complete.
+  uint8_t skipped;     // 1 if the step was not finite and changed no weight.
+  uint8_t evaluated;   // 1 if there was an evaluation: see mpc_trainer_metric.
+  uint8_t saved;       // 1 if there was a checkpoint: mpc_trainer_checkpoint.
+  uint8_t done;        // 1 if training is complete.
+  uint8_t ends_epoch;  // 1 if the update was the last one of its epoch.
 } mpc_trainer_info_t;
 
 // Creates a trainer with its session: opens the checkpoint folder and the logs,

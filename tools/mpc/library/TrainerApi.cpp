@@ -197,6 +197,7 @@ void mpc_trainer_s::train(Train run, mpc_trainer_info_t *out_info) {
   if (out_info) // Before anything changes.
     check(mpc::runtime::copy_out(mpc_trainer_info_t(), out_info));
   const bool wasDone = trainer->hasEnded();
+  const uint64_t before = trainer->stepsDone();
   info = {};
   try {
     run();
@@ -208,6 +209,7 @@ void mpc_trainer_s::train(Train run, mpc_trainer_info_t *out_info) {
   info.total_steps = trainer->totalSteps();
   info.epoch = trainer->currentEpoch();
   info.done = trainer->hasEnded();
+  info.ends_epoch = info.step > before && trainer->isBetweenEpochs();
   if (info.done && !wasDone)
     messages.send(MPC_MESSAGE_SUMMARY, trainer->summary());
   if (out_info)

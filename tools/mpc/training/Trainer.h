@@ -58,6 +58,7 @@ public:
   bool hasTrained() const { return step > firstStep; } ///< In this run.
   uint64_t totalSteps() const;
   uint64_t currentEpoch() const;
+  bool isBetweenEpochs() const { return sampler.position().batch == 0; }
   ProgressState progressState() const;
   Session &currentSession() { return session; }
 

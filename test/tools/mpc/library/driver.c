@@ -40,8 +40,8 @@ static void train(int by_steps) {
   uint64_t before = 0;
   if (!by_steps) {
     check(mpc_trainer_run(trainer, &info));
-    printf("done %d after step %d of %d\n", info.done, (int)info.step,
-           (int)info.total_steps);
+    printf("done %d after step %d of %d, ends epoch %d\n", info.done,
+           (int)info.step, (int)info.total_steps, info.ends_epoch);
   }
   while (by_steps && !info.done) {
     check(mpc_trainer_step(trainer, &info));
