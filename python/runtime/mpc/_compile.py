@@ -117,7 +117,8 @@ def to_text(option: Option, value: Any) -> list[str]:
     if type == NUMBER:
         if isinstance(value, (bool, str)) or not hasattr(value, "__float__"):
             raise wrong("a number")
-        return [repr(float(value))]
+        # A warm-up of 3 is a count, and 3.0 is not.
+        return [str(int(value)) if hasattr(value, "__index__") else repr(float(value))]
     if type == INTEGERS:
         return [",".join(integer(item) for item in (value if is_sequence else [value]))]
     if type == PAIRS:

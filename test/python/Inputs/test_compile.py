@@ -34,6 +34,7 @@ class Compile(unittest.TestCase):
         self.assertEqual(made.options["clip_norm"], "1")
         self.assertIn("fc2", made.options["freeze"])
         self.assertEqual(made.batch_sizes(), (64, 32))
+        self.assertEqual(_quiet(MLP, warmup=3).options["warmup"], "3")
 
     def test_models(self):
         data = MLP.read_bytes()
