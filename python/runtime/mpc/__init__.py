@@ -27,6 +27,7 @@ from mpc._errors import (
     IoError,
     NumericError,
     OutOfMemory,
+    TrainNote,
     Unavailable,
 )
 from mpc._gradients import gradients
@@ -35,6 +36,9 @@ from mpc._report import Report
 from mpc._runtime import StepInfo
 from mpc._session import Batch, Metrics, Session, States
 from mpc._torch import from_torch
+from mpc._training.arguments import TrainingArguments
+from mpc._training.callbacks import TrainerCallback, TrainerControl, TrainerState
+from mpc._training.trainer import EvalPrediction, PredictionOutput, Trainer, TrainOutput
 
 if TYPE_CHECKING:
     from mpc._compile import compile
@@ -49,6 +53,7 @@ __all__ = [
     "Damaged",
     "DeviceLost",
     "Error",
+    "EvalPrediction",
     "Incompatible",
     "Internal",
     "InvalidArgument",
@@ -56,6 +61,7 @@ __all__ = [
     "Metrics",
     "NumericError",
     "OutOfMemory",
+    "PredictionOutput",
     "Program",
     "Report",
     "Session",
@@ -63,6 +69,13 @@ __all__ = [
     "States",
     "StepInfo",
     "TensorSpec",
+    "TrainNote",
+    "TrainOutput",
+    "Trainer",
+    "TrainerCallback",
+    "TrainerControl",
+    "TrainerState",
+    "TrainingArguments",
     "Unavailable",
     "compile",
     "from_torch",

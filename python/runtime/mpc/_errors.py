@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -86,6 +87,10 @@ class CompileNote(UserWarning):
     """A decision of the compiler, such as the loss that it chose; see `Program.notes`."""
 
 
+class TrainNote(UserWarning):
+    """What an mpc.Trainer says about data, checkpoints and steps."""
+
+
 # In the order of mpc_code_t (status.h).
 _BY_CODE: tuple[type[Error], ...] = (
     Internal,
@@ -104,3 +109,31 @@ _BY_CODE: tuple[type[Error], ...] = (
 def make_error(code: int, message: str) -> Error:
     """The exception for a status of the C API."""
     return (_BY_CODE[code] if code < len(_BY_CODE) else Internal)(message)
+
+
+# The exit status of the command; see docs/guide/command-line.md.
+_BY_EXIT: dict[int, type[Error]] = {
+    1: Internal,
+    2: InvalidArgument,
+    3: InvalidArgument,
+    4: IoError,
+    5: Damaged,
+    6: NumericError,
+    7: OutOfMemory,
+    8: Unavailable,
+}
+
+
+def error_of_exit(status: int, message: str) -> Error:
+    """The exception for a failed run of the command."""
+    return _BY_EXIT.get(status, Error)(message.removeprefix("mpc: ").removeprefix("error: "))
+
+
+def user_level() -> int:
+    """The `stacklevel` of a warning about the call of the user, for a caller in this package."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in (
+        "mpc", "contextlib"
+    ):
+        frame, level = frame.f_back, level + 1
+    return level

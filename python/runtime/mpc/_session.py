@@ -129,6 +129,15 @@ class Session(_runtime.Session):
         self._program = program
         self._specs = {spec.name: spec for spec in program.states}
 
+    @classmethod
+    def _of_trainer(cls, program: Program, trainer: _runtime.Trainer) -> Self:
+        """The session of a training loop, which alone may step it."""
+        session = cls.__new__(cls)
+        _runtime.Session.__init__(session, trainer)
+        session._program = program
+        session._specs = {spec.name: spec for spec in program.states}
+        return session
+
     def __enter__(self) -> Self:
         return self
 

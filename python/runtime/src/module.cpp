@@ -2,11 +2,18 @@
 
 #include <nanobind/nanobind.h>
 
+#include "python/runtime/src/dataset.h"
 #include "python/runtime/src/program.h"
 #include "python/runtime/src/session.h"
+#include "python/runtime/src/train_options.h"
+#include "python/runtime/src/trainer.h"
 
 NB_MODULE(_runtime, module) {
-  module.doc() = "The C API of libmpcrt; use the package mpc instead.";
+  module.doc() =
+      "The C API of libmpcrt and libmpctrain; use the package mpc instead.";
   mpc::python::bind_program(module);
   mpc::python::bind_session(module);
+  mpc::python::bind_train_options(module);
+  mpc::python::bind_dataset(module);
+  mpc::python::bind_trainer(module);
 }

@@ -2,13 +2,13 @@
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include "python/runtime/src/errors.h"
+#include "python/runtime/src/trainer.h"
 
 namespace mpc::python {
 
@@ -33,37 +33,26 @@ std::string StepInfo::repr() const {
 // Lifetime
 //===----------------------------------------------------------------------===//
 
-// The right to use a session, which one thread at a time has.
+// The right to use a session that is open.
 class Session::Use {
  public:
-  explicit Use(Session &session) : session_(session) {
-    if (getpid() != session.process_)
-      raise(MPC_INVALID_ARGUMENT,
-            "the session belongs to process " +
-                std::to_string(session.process_) +
-                " and cannot be used in a forked one; create a session there");
-    if (session.busy_.test_and_set(std::memory_order_acquire))
-      raise(MPC_INVALID_ARGUMENT,
-            "the session is in use by another thread; let threads take turns, "
-            "or create a session for each");
-    if (!session.session_) {
-      session.busy_.clear(std::memory_order_release);
+  explicit Use(Session &session)
+      : turn_(*session.turns_, "session"), session_(session) {
+    if (!session.session_)
       raise(MPC_INVALID_ARGUMENT,
             "the session is closed; create another one with "
             "mpc.Session(program)");
-    }
   }
-  ~Use() { session_.busy_.clear(std::memory_order_release); }
-  Use(const Use &) = delete;
 
   // Calls a function of the C API without the GIL.
   template <typename Function, typename... Arguments>
   mpc_status_t call(Function function, Arguments... arguments) const {
     nb::gil_scoped_release unlocked;
-    return function(session_.session_, arguments...);
+    return function(session_.session_.get(), arguments...);
   }
 
  private:
+  const Turn turn_;
   Session &session_;
 };
 
@@ -79,15 +68,8 @@ static size_t count_parts(const Program &program) {
 Session::Session(const Program &program, const std::string &device,
                  uint32_t threads, bool deterministic, uint64_t seed,
                  bool allow_non_finite, bool copy)
-    : program_(program),
-      copy_(copy),
-      process_(getpid()),
-      step_entry_(program.has_entry("accumulate") ? "accumulate" : "step"),
-      parts_(count_parts(program)) {
-  for (size_t i = 0; i < program_.num_states(); ++i) {
-    const mpc_state_info_t info = program_.state(i);
-    states_.emplace(info.name, info.dtype);
-  }
+    : program_(program), turns_(std::make_shared<Turns>()), copy_(copy) {
+  describe();
   mpc_session_options_t options = {};
   options.struct_size = sizeof(options);
   options.device = device.c_str();
@@ -96,27 +78,47 @@ Session::Session(const Program &program, const std::string &device,
   options.seed = seed;
   options.allow_non_finite = allow_non_finite;
   mpc_status_t status;
+  mpc_session_t *session = nullptr;
   {
     nb::gil_scoped_release unlocked;
-    status = mpc_session_create(program_.get(), &options, &session_);
+    status = mpc_session_create(program_.get(), &options, &session);
   }
   check(status);
+  session_ = {session, [turns = turns_](mpc_session_t *made) {
+                // A forked process has no threads to end: the memory of the
+                // session goes with it.
+                if (getpid() == turns->process) mpc_session_destroy(made);
+              }};
 }
 
-Session::~Session() {
-  // In a forked process there are no threads to end: its memory goes with it.
-  if (getpid() == process_) mpc_session_destroy(session_);
+Session::Session(const Program &program, std::shared_ptr<mpc_session_t> session,
+                 std::shared_ptr<Turns> turns)
+    : program_(program),
+      turns_(std::move(turns)),
+      copy_(false),
+      is_borrowed_(true),
+      session_(std::move(session)) {
+  describe();
+}
+
+void Session::describe() {
+  step_entry_ = program_.has_entry("accumulate") ? "accumulate" : "step";
+  parts_ = count_parts(program_);
+  for (size_t i = 0; i < program_.num_states(); ++i) {
+    const mpc_state_info_t info = program_.state(i);
+    states_.emplace(info.name, info.dtype);
+  }
 }
 
 void Session::close() {
-  if (!session_ || getpid() != process_) return;
+  if (!session_ || getpid() != turns_->process) return;
   Use use(*this);
-  mpc_session_destroy(std::exchange(session_, nullptr));
+  session_.reset();
 }
 
 std::string Session::device() {
   Use use(*this);
-  return mpc_session_device(session_);
+  return mpc_session_device(session_.get());
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,7 +203,15 @@ void Session::raise_numeric(mpc_status_t status, const StepInfo &info) {
   raise(MPC_NUMERIC, message, nb::cast(info));
 }
 
+void Session::require_own() const {
+  if (is_borrowed_)
+    raise(MPC_INVALID_ARGUMENT,
+          "the session belongs to an mpc.Trainer, which makes its steps; use "
+          "train()");
+}
+
 StepInfo Session::step(const nb::args &batch, const nb::kwargs &named) {
+  require_own();
   if (batch.size() + (named.size() > 0) != 1)
     throw nb::type_error(
         "step() takes one batch (a dict by input name, a sequence in the order "
@@ -220,6 +230,7 @@ StepInfo Session::step(const nb::args &batch, const nb::kwargs &named) {
 }
 
 StepInfo Session::finish_update() {
+  require_own();
   Use use(*this);
   StepInfo result;
   result.info.struct_size = sizeof(result.info);
@@ -304,14 +315,14 @@ void Session::write_state(const std::string &name, nb::handle array) {
 
 nb::object Session::get_property(const std::string &name) {
   Use use(*this);
-  const char *value = mpc_session_get_property(session_, name.c_str());
+  const char *value = mpc_session_get_property(session_.get(), name.c_str());
   return value ? nb::object(nb::str(value)) : nb::none();
 }
 
 void Session::set_property(const std::string &name, nb::handle value) {
   Use use(*this);
   const std::string text = value.is_none() ? "" : nb::cast<std::string>(value);
-  check(mpc_session_set_property(session_, name.c_str(),
+  check(mpc_session_set_property(session_.get(), name.c_str(),
                                  value.is_none() ? nullptr : text.c_str()));
 }
 
@@ -377,6 +388,13 @@ void bind_session(nb::module_ &module) {
   nb::class_<Session>(module, "Session")
       .def(nb::init<const Program &, const std::string &, uint32_t, bool,
                     uint64_t, bool, bool>())
+      .def(
+          "__init__",
+          [](Session *self, const Trainer &trainer) {
+            new (self)
+                Session(trainer.program(), trainer.session(), trainer.turns());
+          },
+          "The session of a trainer, which alone may step it.")
       .def("step", &Session::step,
            nb::sig("def step(self, batch: typing.Any = ..., /, **inputs: "
                    "typing.Any) -> StepInfo"),

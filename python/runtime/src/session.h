@@ -4,9 +4,7 @@
 #define MPC_PYTHON_RUNTIME_SRC_SESSION_H_
 
 #include <nanobind/nanobind.h>
-#include <sys/types.h>
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +14,7 @@
 #include "mpc/session.h"
 #include "python/runtime/src/program.h"
 #include "python/runtime/src/tensor.h"
+#include "python/runtime/src/turn.h"
 
 namespace mpc::python {
 
@@ -34,7 +33,9 @@ class Session {
  public:
   Session(const Program &program, const std::string &device, uint32_t threads,
           bool deterministic, uint64_t seed, bool allow_non_finite, bool copy);
-  ~Session();
+  // The session of a trainer, which alone may step it.
+  Session(const Program &program, std::shared_ptr<mpc_session_t> session,
+          std::shared_ptr<Turns> turns);
   Session(const Session &) = delete;
 
   StepInfo step(const nb::args &batch, const nb::kwargs &named);
@@ -66,6 +67,8 @@ class Session {
  private:
   class Use;
 
+  void describe();
+  void require_own() const;
   const std::vector<Binding> &inputs(const std::string &entry);
   std::vector<mpc_tensor_t> take(nb::handle batch,
                                  const std::vector<Binding> &bindings,
@@ -77,12 +80,12 @@ class Session {
   void raise_numeric(mpc_status_t status, const StepInfo &info);
 
   const Program program_;  // Outlives the session.
-  mpc_session_t *session_ = nullptr;
+  const std::shared_ptr<Turns> turns_;
   const bool copy_;
-  const pid_t process_;  // Threads of the runtime do not survive a fork.
-  std::atomic_flag busy_ = ATOMIC_FLAG_INIT;
+  const bool is_borrowed_ = false;
+  std::shared_ptr<mpc_session_t> session_;
   std::string step_entry_;
-  size_t parts_;  // Losses in a sum of losses.
+  size_t parts_ = 0;  // Losses in a sum of losses.
   std::unordered_map<std::string, std::vector<Binding>> inputs_;
   std::unordered_map<std::string, mpc_dtype_t> states_;
 };

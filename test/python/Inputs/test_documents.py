@@ -2,6 +2,7 @@
 
 import ast
 import contextlib
+import dataclasses
 import doctest
 import importlib
 import inspect
@@ -20,7 +21,8 @@ from digits import FOLDER, program, session, train_data
 from mpc import _compile, _runtime
 
 SOURCE = pathlib.Path(mpc.__file__).resolve().parent
-MODULES = ("_batches", "_compile", "_errors", "_program", "_report", "_session", "_torch")
+MODULES = ("_batches", "_compile", "_errors", "_program", "_report", "_session", "_torch",
+           "_training.arguments", "_training.callbacks", "_training.trainer")
 
 
 class Documents(unittest.TestCase):
@@ -58,8 +60,14 @@ class Documents(unittest.TestCase):
             if not inspect.isclass(value) or issubclass(value, (tuple, BaseException)):
                 continue
             for member, attribute in vars(value).items():
-                if not member.startswith("_") and not inspect.isdatadescriptor(attribute):
+                is_field = member in getattr(value, "__dataclass_fields__", ())
+                if not member.startswith("_") and not (is_field or inspect.isdatadescriptor(attribute)):
                     self.assertTrue(inspect.getdoc(attribute), f"{name}.{member}")
+
+    def test_guide_has_all_training_arguments(self):
+        guide = pathlib.Path(os.environ["MPC_GUIDE"]).read_text()
+        for field in dataclasses.fields(mpc.TrainingArguments):
+            self.assertIn(f"`{field.name}`", guide)
 
     def test_stub_of_the_extension_is_complete(self):
         tree = ast.parse((SOURCE / "_runtime.pyi").read_text())
@@ -68,7 +76,9 @@ class Documents(unittest.TestCase):
             for node in tree.body
             if isinstance(node, ast.ClassDef)
         }
-        for name in ("Program", "Session", "StepInfo"):
+        names = [n for n, value in vars(_runtime).items() if inspect.isclass(value)]
+        self.assertEqual(sorted(stubs), sorted(names))
+        for name in names:
             members = {m for m in vars(getattr(_runtime, name)) if not m.startswith("__")}
             self.assertEqual(members, stubs[name] - {"__init__"}, name)
 

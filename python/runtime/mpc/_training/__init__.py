@@ -1,0 +1,1 @@
+"""mpc.Trainer: the loop of `mpc train`, with the names of Hugging Face's Trainer."""
