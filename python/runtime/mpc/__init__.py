@@ -14,6 +14,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from mpc._diagnosis.bisect import Bisection, KeptOp, bisect
+from mpc._diagnosis.compare import ComparedOp, ComparedStep, Comparison, compare
+from mpc._diagnosis.profile import InstructionTime, Profile, profile
 from mpc._errors import (
     CompileError,
     CompileMessage,
@@ -47,6 +50,10 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Batch",
+    "Bisection",
+    "ComparedOp",
+    "ComparedStep",
+    "Comparison",
     "CompileError",
     "CompileMessage",
     "CompileNote",
@@ -55,13 +62,16 @@ __all__ = [
     "Error",
     "EvalPrediction",
     "Incompatible",
+    "InstructionTime",
     "Internal",
     "InvalidArgument",
     "IoError",
+    "KeptOp",
     "Metrics",
     "NumericError",
     "OutOfMemory",
     "PredictionOutput",
+    "Profile",
     "Program",
     "Report",
     "Session",
@@ -77,9 +87,12 @@ __all__ = [
     "TrainerState",
     "TrainingArguments",
     "Unavailable",
+    "bisect",
+    "compare",
     "compile",
     "from_torch",
     "gradients",
+    "profile",
 ]
 
 

@@ -18,8 +18,11 @@ def find_program() -> Path:
     return folder / "bin" / "mpc"
 
 
-def run_command(*arguments: str) -> str:
+def run_command(*arguments: str, results: tuple[int, ...] = (0,)) -> str:
     """What a run of the command prints.
+
+    Args:
+        results: Exit statuses that are results; 1 is one only if something was printed.
 
     Raises:
         InvalidArgument: It refused its arguments, the model or the data.
@@ -29,7 +32,7 @@ def run_command(*arguments: str) -> str:
 
     command = [str(find_program()), *arguments]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode != 0:
+    if result.returncode not in results or not result.stdout and result.returncode != 0:
         lines = [line for line in result.stderr.splitlines() if not line.startswith("see mpc ")]
         text = "\n".join(lines) or f"exit status {result.returncode}"
         raise error_of_exit(result.returncode, text)

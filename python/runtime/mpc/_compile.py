@@ -18,6 +18,7 @@ from mpc._errors import (
     InvalidArgument,
     make_error,
 )
+from mpc._policy import read_policy
 from mpc._program import Program
 
 # In the order of mpc_option_type_t (compiler.h).
@@ -191,6 +192,10 @@ def run(
     compiler = load_compiler()
     known = list_options()
     given: list[tuple[str, str]] = []
+    if keywords.get("policy") is not None:
+        # Options take precedence over the file.
+        chosen = {name: value for name, value in keywords.items() if value is not None}
+        keywords = {**chosen, **read_policy(chosen.pop("policy")), **chosen}
     for keyword, value in keywords.items():
         option = known.get(keyword)
         if option is None:

@@ -1,5 +1,6 @@
 # Made by test/python/Inputs/make_stub.py from the options of the compiler.
 import os
+import types
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from mpc._program import Program
@@ -21,7 +22,10 @@ class Option(NamedTuple):
     section: str
     help: str
 
+def load_compiler() -> types.ModuleType: ...
 def list_options() -> dict[str, Option]: ...
+def to_text(option: Option, value: Any) -> list[str]: ...
+def to_model(model: Any) -> str | bytes: ...
 def run(
     model: Any,
     output: str | os.PathLike[str] | None,
@@ -66,7 +70,7 @@ def compile(
     force_low: str | float | None = ...,
     residual: str | float | None = ...,
     op_precision: str | Sequence[str] | None = ...,
-    policy: str | Sequence[str] | None = ...,
+    policy: str | os.PathLike[str] | None = ...,
     check_numerics: bool | None = ...,
     observe: str | float | None = ...,
     profile: str | float | None = ...,

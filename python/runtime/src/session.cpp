@@ -7,6 +7,7 @@
 #include <cstring>
 #include <utility>
 
+#include "mpc/profile.h"
 #include "python/runtime/src/errors.h"
 #include "python/runtime/src/trainer.h"
 
@@ -352,6 +353,40 @@ nb::tuple Session::load_latest(const std::string &folder) {
   return nb::make_tuple(loaded, take_string(warning));
 }
 
+//===----------------------------------------------------------------------===//
+// Profiles
+//===----------------------------------------------------------------------===//
+
+void Session::start_profile(uint64_t timeline_calls) {
+  Use use(*this);
+  mpc_profile_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.timeline_calls = timeline_calls;
+  check(use.call(mpc_session_profile_start, &options));
+}
+
+nb::tuple Session::stop_profile() {
+  Use use(*this);
+  check(use.call(mpc_session_profile_stop));
+  mpc_profile_info_t info = {};
+  info.struct_size = sizeof(info);
+  check(mpc_session_profile_info(session_.get(), &info));
+  nb::list records;
+  for (size_t i = 0; i < info.num_records; ++i) {
+    mpc_profile_record_t record = {};
+    record.struct_size = sizeof(record);
+    check(mpc_session_profile_record(session_.get(), i, &record));
+    const char *dtype = record.dtype ? mpc_dtype_name(record.dtype) : "";
+    records.append(nb::make_tuple(
+        static_cast<int>(record.kind), record.entry, record.instruction,
+        record.kernel, record.implementation, dtype, record.calls,
+        record.total_ns, record.min_ns, record.bytes, record.flops));
+  }
+  char *trace = nullptr;
+  check(mpc_session_profile_trace(session_.get(), &trace));
+  return nb::make_tuple(info.calls, info.total_ns, records, take_string(trace));
+}
+
 void bind_session(nb::module_ &module) {
   nb::class_<StepInfo>(module, "StepInfo",
                        "What a step did; see mpc.Session.step.")
@@ -412,6 +447,8 @@ void bind_session(nb::module_ &module) {
       .def("write_checkpoint", &Session::write_checkpoint)
       .def("read_checkpoint", &Session::read_checkpoint)
       .def("load_latest", &Session::load_latest)
+      .def("start_profile", &Session::start_profile)
+      .def("stop_profile", &Session::stop_profile)
       .def("close", &Session::close)
       .def_prop_ro("device", &Session::device)
       .def_prop_ro("closed", &Session::closed);

@@ -60,6 +60,11 @@ class Session {
   // The path of the checkpoint and a warning; None instead if there is none.
   nb::tuple load_latest(const std::string &folder);
 
+  // Measures every instruction, and keeps the runs of the last calls.
+  void start_profile(uint64_t timeline_calls);
+  // Calls, nanoseconds, a tuple for each record, and the timeline.
+  nb::tuple stop_profile();
+
   std::string device();
   void close();
   bool closed() const { return !session_; }

@@ -19,6 +19,7 @@ TYPES = {
 }
 HEAD = '''# Made by test/python/Inputs/make_stub.py from the options of the compiler.
 import os
+import types
 from typing import Any, Callable, Mapping, NamedTuple, Sequence
 
 from mpc._program import Program
@@ -40,7 +41,10 @@ class Option(NamedTuple):
     section: str
     help: str
 
+def load_compiler() -> types.ModuleType: ...
 def list_options() -> dict[str, Option]: ...
+def to_text(option: Option, value: Any) -> list[str]: ...
+def to_model(model: Any) -> str | bytes: ...
 def run(
     model: Any,
     output: str | os.PathLike[str] | None,
@@ -59,7 +63,9 @@ def compile(
 
 lines = [HEAD]
 for option in _compile.list_options().values():
-    lines.append(f"    {option.keyword}: {TYPES[option.type]} | None = ...,\n")
+    # A policy is a file.
+    annotation = "str | os.PathLike[str]" if option.name == "policy" else TYPES[option.type]
+    lines.append(f"    {option.keyword}: {annotation} | None = ...,\n")
 lines.append(") -> Program: ...\n")
 path = pathlib.Path(mpc.__file__).resolve().parent / "_compile.pyi"
 path.write_text("".join(lines))

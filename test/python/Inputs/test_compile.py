@@ -36,6 +36,33 @@ class Compile(unittest.TestCase):
         self.assertEqual(made.batch_sizes(), (64, 32))
         self.assertEqual(_quiet(MLP, warmup=3).options["warmup"], "3")
 
+    def test_policy(self):
+        path = self.folder / "policy.toml"
+
+        def compile(text, **options):
+            path.write_text(text)
+            return _quiet(MLP, policy=path, **options)
+
+        rule = '[[rule]]\nmatch = "^fc1$"\nformat = "fp32"\n'
+        made = compile(f'version = 1\nprecision = "fp16"\n{rule}')
+        self.assertEqual(made.options["precision"], "fp16")
+        formats = [(op["node"], op["dtype"]) for op in made.report().ops if op["type"] == "Gemm"]
+        self.assertIn(("fc2.grad", "f16"), formats)
+        self.assertNotIn(("fc1.grad", "f16"), formats)
+        made = compile(f'version = 1\nprecision = "fp16"\n{rule}', precision="bf16")
+        self.assertEqual(made.options["precision"], "bf16")
+        for text, words in (
+            ("version", "is not a TOML file"), ("version = 2", "has version 2"),
+            ("version = 1\nrules = 1", "unknown key 'rules'; did you mean 'rule'"),
+            ("version = 1\nrule = 1", r"written as \[\[rule\]\]"),
+            ("version = 1\n[[rule]]\nmatch = 'a'", "'match' and 'format'"),
+            ("version = 1\n[[rule]]\nmatch = 'a'\nformat = 'b'", "unknown format 'b'"),
+        ):
+            with self.subTest(words), self.assertRaisesRegex(mpc.InvalidArgument, words):
+                compile(text)
+        self.assertRaisesRegex(TypeError, "use op_precision", mpc.compile, MLP, policy=["a=fp32"])
+        self.assertRaisesRegex(mpc.IoError, "none.toml", mpc.compile, MLP, policy="none.toml")
+
     def test_models(self):
         data = MLP.read_bytes()
 

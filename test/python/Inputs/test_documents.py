@@ -21,8 +21,8 @@ from digits import FOLDER, program, session, train_data
 from mpc import _compile, _runtime
 
 SOURCE = pathlib.Path(mpc.__file__).resolve().parent
-MODULES = ("_batches", "_compile", "_errors", "_program", "_report", "_session", "_torch",
-           "_training.arguments", "_training.callbacks", "_training.trainer")
+MODULES = ("_diagnosis.bisect", "_diagnosis.compare", "_diagnosis.profile", "_batches", "_compile", "_errors", "_program", "_report", "_session",
+           "_torch", "_training.arguments", "_training.callbacks", "_training.trainer")
 
 
 class Documents(unittest.TestCase):
@@ -31,7 +31,8 @@ class Documents(unittest.TestCase):
         names = {"mpc": mpc, "numpy": numpy, "program": program(), "session": session(), **data}
         found = 0
         for module in MODULES:
-            results = doctest.testmod(importlib.import_module(f"mpc.{module}"), extraglobs=names)
+            with contextlib.chdir(FOLDER):
+                results = doctest.testmod(importlib.import_module(f"mpc.{module}"), extraglobs=names)
             self.assertEqual(results.failed, 0)
             found += results.attempted
         self.assertGreater(found, 10)
