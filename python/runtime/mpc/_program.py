@@ -10,7 +10,7 @@ from typing import Any, BinaryIO, NamedTuple, Self
 import numpy as np
 
 from mpc import _runtime
-from mpc._arrays import DTYPES
+from mpc._arrays import DTYPES, suggest
 from mpc._errors import InvalidArgument, IoError
 from mpc._report import Report
 
@@ -69,6 +69,11 @@ class Program:
             Damaged: The bytes are not a complete package.
             Incompatible: This version of mpc, or this CPU, cannot run it.
         """
+        if not isinstance(package, bytes):
+            raise TypeError(
+                f"mpc.Program takes the bytes of a package, not {type(package).__name__}; use "
+                "mpc.Program.load(path) for a file"
+            )
         self._handle = _runtime.Program.from_bytes(package)
         self._package = package
         self._path = None
@@ -121,6 +126,21 @@ class Program:
                 shutil.copyfileobj(source, file)
         file.flush()
 
+    def __reduce__(self) -> Any:
+        """Other processes load the file, or get the package."""
+        if self._path is not None:
+            return Program.load, (self._path,)
+        return Program, (self._package,)
+
+    def _entry(self, entry: str) -> str:
+        if not isinstance(entry, str):
+            raise TypeError(f"an entry point is named by a string, not {type(entry).__name__}")
+        if entry not in self.entries and not self._handle.has_entry(entry):
+            raise InvalidArgument(
+                f"the program has no entry point '{entry}'{suggest(entry, self.entries)}"
+            )
+        return entry
+
     @property
     def entries(self) -> tuple[str, ...]:
         """The functions of the program, such as "step", "evaluate" and "predict"."""
@@ -141,7 +161,7 @@ class Program:
         ['images', 'labels']
         """
         entry = self._training_entry() if entry == "step" else entry
-        return tuple(_spec(*row) for row in self._handle.inputs(entry))
+        return tuple(_spec(*row) for row in self._handle.inputs(self._entry(entry)))
 
     def outputs(self, entry: str = "predict") -> tuple[TensorSpec, ...]:
         """The outputs of an entry point, in their order.
@@ -149,7 +169,7 @@ class Program:
         >>> program.outputs()[0].shape
         (64, 10)
         """
-        return tuple(_spec(*row) for row in self._handle.outputs(entry))
+        return tuple(_spec(*row) for row in self._handle.outputs(self._entry(entry)))
 
     def batch_sizes(self, entry: str = "step") -> tuple[int, ...]:
         """The batch sizes that the program was compiled for.
@@ -158,7 +178,7 @@ class Program:
         (64,)
         """
         entry = self._training_entry() if entry == "step" else entry
-        return tuple(self._handle.batch_sizes(entry))
+        return tuple(self._handle.batch_sizes(self._entry(entry)))
 
     @property
     def states(self) -> tuple[StateSpec, ...]:
@@ -188,6 +208,8 @@ class Program:
 
     def report(self, device: str | None = None) -> Report:
         """The format of each op and the rule that decided it, for a kind of device ("cuda")."""
+        if device is not None and not isinstance(device, str):
+            raise TypeError(f"a device is named by a string, not {type(device).__name__}")
         text = self._handle.report(device)
         if text is None:
             raise InvalidArgument(f"the program has no code for the device '{device}'")

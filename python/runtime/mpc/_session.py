@@ -49,7 +49,7 @@ class States(Mapping[str, np.ndarray[Any, Any]]):
         self._specs = specs
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
-        spec = self._specs[name]
+        spec = self.spec(name)
         array = np.empty(spec.shape, spec.dtype)
         self._session.read_state(name, array)
         return array
@@ -57,7 +57,7 @@ class States(Mapping[str, np.ndarray[Any, Any]]):
     def __setitem__(self, name: str, array: Any) -> None:
         spec = self._specs.get(name)
         if spec is None:
-            hint = suggest(name, list(self._specs))
+            hint = suggest(str(name), list(self._specs))
             raise InvalidArgument(f"the program has no state '{name}'{hint}")
         self._session.write_state(name, array)
 
@@ -71,7 +71,14 @@ class States(Mapping[str, np.ndarray[Any, Any]]):
         return f"<mpc.States: {', '.join(self._specs)}>"
 
     def spec(self, name: str) -> StateSpec:
-        """Type, shape and role of a state."""
+        """Type, shape and role of a state.
+
+        Raises:
+            KeyError: There is no such state.
+        """
+        if name not in self._specs:
+            hint = suggest(str(name), list(self._specs))
+            raise KeyError(f"the program has no state '{name}'{hint}")
         return self._specs[name]
 
 
@@ -119,6 +126,15 @@ class Session(_runtime.Session):
                 f"mpc.Session takes an mpc.Program, not {type(program).__name__}; use "
                 "mpc.Program.load(path) or mpc.compile(model)"
             )
+        for name, value, kind in (
+            ("device", device, str), ("threads", threads, int), ("seed", seed, int),
+            ("deterministic", deterministic, bool), ("copy", copy, bool),
+            ("allow_non_finite", allow_non_finite, bool),
+        ):
+            is_none = name == "threads" and value is None
+            if not is_none and (not isinstance(value, kind) or isinstance(value, bool) != (kind is bool)):
+                expected = {str: "a string", int: "an integer", bool: "True or False"}[kind]
+                raise TypeError(f"{name} must be {expected}, but is {value!r}")
         if threads is not None and not 1 <= threads < 2**31:
             raise InvalidArgument(f"threads must be at least 1, but is {threads}")
         if not 0 <= seed < 2**63:
@@ -283,14 +299,21 @@ class Session(_runtime.Session):
         available = self._program.outputs("predict")
         chosen = [spec.name for spec in available]
         if outputs is not None or out is not None:
+            if isinstance(outputs, str) or not isinstance(out or {}, Mapping):
+                raise TypeError(
+                    "outputs must be a list of names, and out a dict of arrays by output name"
+                )
             wanted = list(outputs if outputs is not None else out or ())
             for name in wanted:
                 if name not in chosen:
                     raise InvalidArgument(
-                        f"the program has no output '{name}'{suggest(name, chosen)}"
+                        f"the program has no output '{name}'{suggest(str(name), chosen)}"
                     )
             chosen = wanted
         if out is not None:
+            for name, array in out.items():
+                if array is None:
+                    raise InvalidArgument(f"output '{name}' is of type NoneType, not an array")
             given = [out.get(spec.name) if spec.name in chosen else None for spec in available]
             names = [spec.name for spec in self._program.inputs("predict")]
             self.run("predict", by_order(batch, names), given)
@@ -365,8 +388,10 @@ class Session(_runtime.Session):
     @lr.setter
     def lr(self, rate: float) -> None:
         name = self._rate()
-        if not rate >= 0:
-            raise InvalidArgument(f"the learning rate must be at least 0, but is {rate}")
+        if isinstance(rate, (bool, str)) or not hasattr(rate, "__float__"):
+            raise TypeError(f"the learning rate must be a number, but is {rate!r}")
+        if not 0 <= rate < float("inf"):
+            raise InvalidArgument(f"the learning rate must be a finite number of at least 0, but is {rate}")
         self.states[name] = np.asarray(rate, self.states.spec(name).dtype)
 
     def _rate(self) -> str:
@@ -412,6 +437,10 @@ class Session(_runtime.Session):
             InvalidArgument: Names, types or shapes do not fit. No tensor has changed if names
                 do not fit.
         """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(
+                f"state_dict must be a dict of arrays by name, not {type(state_dict).__name__}"
+            )
         names = self._model_states()
         missing = [name for name in names if name not in state_dict]
         unexpected = [name for name in state_dict if name not in names]
@@ -432,6 +461,10 @@ class Session(_runtime.Session):
         Raises:
             InvalidArgument: The program was not made by `mpc.from_torch`, or from another module.
         """
+        if not self._program._names:
+            raise InvalidArgument(
+                "the program was not made by mpc.from_torch, so it knows no module"
+            )
         from mpc._torch import load_into
 
         load_into(self, module)

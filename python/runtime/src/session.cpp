@@ -320,11 +320,11 @@ nb::object Session::get_property(const std::string &name) {
   return value ? nb::object(nb::str(value)) : nb::none();
 }
 
-void Session::set_property(const std::string &name, nb::handle value) {
+void Session::set_property(const std::string &name,
+                           const std::optional<std::string> &value) {
   Use use(*this);
-  const std::string text = value.is_none() ? "" : nb::cast<std::string>(value);
   check(mpc_session_set_property(session_.get(), name.c_str(),
-                                 value.is_none() ? nullptr : text.c_str()));
+                                 value ? value->c_str() : nullptr));
 }
 
 void Session::write_checkpoint(const std::string &path) {
@@ -439,8 +439,8 @@ void bind_session(nb::module_ &module) {
            "program that accumulates gradients.")
       .def("run", &Session::run)
       .def("evaluate_batch", &Session::evaluate_batch)
-      .def("read_state", &Session::read_state)
-      .def("write_state", &Session::write_state)
+      .def("read_state", &Session::read_state, nb::arg(), nb::arg().none())
+      .def("write_state", &Session::write_state, nb::arg(), nb::arg().none())
       .def("get_property", &Session::get_property)
       .def("set_property", &Session::set_property, nb::arg("name"),
            nb::arg("value").none())

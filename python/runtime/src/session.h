@@ -53,7 +53,8 @@ class Session {
   void write_state(const std::string &name, nb::handle array);
 
   nb::object get_property(const std::string &name);
-  void set_property(const std::string &name, nb::handle value);
+  void set_property(const std::string &name,
+                    const std::optional<std::string> &value);
 
   void write_checkpoint(const std::string &path);
   void read_checkpoint(const std::string &path);
