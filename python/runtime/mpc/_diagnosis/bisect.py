@@ -121,7 +121,7 @@ def bisect(
         TypeError: There is no such option.
         ImportError: mpc-compiler is not installed.
 
-    >>> mpc.bisect("mlp.onnx", "digits-train.npz", steps=2, batch=64).ops
+    >>> mpc.bisect("mlp.onnx", "digits-train.npz", steps=2, batch=64).ops  # doctest: +SKIP
     []
     """
     with tempfile.TemporaryDirectory() as folder:
