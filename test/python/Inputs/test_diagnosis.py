@@ -30,11 +30,18 @@ class Diagnosis(unittest.TestCase):
             self.assertEqual(len(result.to_dataframe()), len(records))
         with contextlib.suppress(ImportError):
             result.plot()
+            getattr(result, "plot_losses", result.plot)()
 
     def test_compare(self):
         result = mpc.compare(MLP, train_data(), steps=3, batch=64, threads=1)
+        self.assertIsInstance(result, mpc.Comparison)
         self.assertTrue(result.holds)
+        self.assertIn("bf16 agrees with fp32", result.verdict)
         self.assertIsNone(result.parting)
+        self.assertIsInstance(result.ops[0], mpc.ComparedOp)
+        self.assertEqual((result.ops[1].phase, result.ops[0].inputs_error), ("forward", 0))
+        self.assertIsInstance(result.steps[0], mpc.ComparedStep)
+        self.assertAlmostEqual(result.steps[0].grad_norm, result.steps[0].reference_grad_norm, 2)
         self.assertEqual((result.precision, result.against, len(result.steps)), ("bf16", "fp32", 3))
         self.assertEqual(result.loss_error, max(
             abs(step.loss - step.reference_loss) / step.reference_loss for step in result.steps
@@ -59,8 +66,10 @@ class Diagnosis(unittest.TestCase):
         self.assertIn("fc2.grad", repr(result))
 
     def test_bisect(self):
-        result = mpc.bisect(MLP, DATA, steps=3, tolerance=1e-5, batch=64)
+        result = mpc.bisect(MLP, DATA, steps=2, tolerance=1e-5, batch=64,
+                            keep_fp32="fc1|norm|gelu|dropout")
         self.assertTrue(0 < len(result.ops) <= result.of)
+        self.assertIsInstance(result.ops[0], mpc.KeptOp)
         self.check_views(result, result.ops, "must stay in f32")
         with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
             warnings.simplefilter("ignore")
