@@ -9,6 +9,8 @@
 #include "python/runtime/src/trainer.h"
 
 NB_MODULE(_runtime, module) {
+  // A program may end while a cycle of references holds a session.
+  nanobind::set_leak_warnings(false);
   module.doc() =
       "The C API of libmpcrt and libmpctrain; use the package mpc instead.";
   mpc::python::bind_program(module);
