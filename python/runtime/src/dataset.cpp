@@ -127,8 +127,10 @@ static mpc_status_t read_samples(void *user, const uint64_t *samples,
     return nullptr;
   } catch (nb::python_error &error) {
     held->error.emplace(std::move(error));
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "reading samples failed");
+  } catch (const std::exception &error) {
+    return mpc_status_make(MPC_INTERNAL, "reading samples: %s", error.what());
   }
-  return mpc_status_make(MPC_INVALID_ARGUMENT, "reading samples failed");
 }
 
 void Dataset::Held::check(mpc_status_t status) {

@@ -379,6 +379,7 @@ class Trainer:
                 raise
             raise type(error)(text) from None
         finally:
+            # Also after an error, which they may explain.
             for kind, text in self._options.take_messages() if self._options else ():
                 if kind in (_NOTE, _WARNING):
                     warnings.warn(in_arguments(text), TrainNote, stacklevel=user_level())
