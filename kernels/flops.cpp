@@ -36,7 +36,10 @@ double count_pool(const PoolShape& shape, bool selects) {
          (selects ? 1.0 : area(shape.window.kernel));
 }
 
-// The products with queries, keys and values, and the softmax.
+// Operations of the soft cap of a score, and of its derivative.
+constexpr double kSoftcapFlops = 12, kSoftcapSlopeFlops = 3;
+
+// The products with queries, keys and values, the soft cap and the softmax.
 double count_attention(const AttentionShape& shape, bool is_gradient) {
   double pairs = 0;
   for (int64_t query = 0; query < shape.queries; ++query)
@@ -44,8 +47,11 @@ double count_attention(const AttentionShape& shape, bool is_gradient) {
   pairs *= static_cast<double>(shape.batch) * static_cast<double>(shape.heads);
   const auto depth = static_cast<double>(shape.depth);
   const auto width = static_cast<double>(shape.value_depth);
-  return pairs *
-         (is_gradient ? 6 * depth + 4 * width + 16 : 2 * (depth + width) + 14);
+  double flops =
+      is_gradient ? 6 * depth + 4 * width + 16 : 2 * (depth + width) + 14;
+  if (shape.softcap > 0)
+    flops += kSoftcapFlops + (is_gradient ? kSoftcapSlopeFlops : 0);
+  return pairs * flops;
 }
 
 // The products with the weights, and some operations for each gate and unit.

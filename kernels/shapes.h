@@ -84,10 +84,13 @@ struct AttentionShape {
   int64_t batch, heads, key_heads, queries, keys, depth, value_depth;
   bool causal;
   float scale;
+  float softcap =
+      0;  // Scaled scores s become softcap tanh(s / softcap); 0 for none.
   bool tf32 = false;
   size_t bias_count;
-  bool has_bias_grad;  // The gradient of the first bias is the last result.
-  bool bshd = false;   // Operands are [B, T, H, D] rather than [B, H, T, D].
+  int64_t replacing = -1;  // The bias that replaces scores, or -1.
+  bool has_bias_grad;      // The gradient of the first bias is the last result.
+  bool bshd = false;  // Operands are [B, T, H, D] rather than [B, H, T, D].
   std::array<BiasStrides, kMaxBiases> biases;
   bool has_dropout;  // Then seed and step are operands in front of the biases.
   float ratio;       // The dropout and its number in the program.

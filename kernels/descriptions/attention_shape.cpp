@@ -77,6 +77,21 @@ struct AttentionRoles {
   size_t query, output, log_sum_exp, results, result_count;
 };
 
+// Reads whether attention is causal, and which bias replaces scores.
+bool read_mask(Attributes* attributes, AttentionShape* shape) {
+  int64_t mask;
+  if (!attributes->read("mask", 0,
+                        2 * static_cast<int64_t>(shape->bias_count) + 1, &mask))
+    return false;
+  shape->causal = mask % 2 != 0;
+  shape->replacing = mask / 2 - 1;
+  return true;
+}
+
+size_t required_attributes(const AttentionShape& shape) {
+  return shape.has_dropout ? 4 : 2;
+}
+
 // Reads what kernels with dropout have in addition.
 bool read_dropout(const KernelDesc& desc, Attributes* attributes,
                   AttentionShape* shape, std::string* error) {
@@ -98,6 +113,21 @@ bool read_dropout(const KernelDesc& desc, Attributes* attributes,
         !check_dtype(desc, i, MPC_DTYPE_I64, MPC_DTYPE_I64, error))
       return false;
   return true;
+}
+
+// Reads the soft cap, which may follow the required attributes. The one that
+// may follow it, tf32, is 0 or 1: less than the bits of a cap.
+bool read_softcap(const KernelDesc& desc, Attributes* attributes,
+                  AttentionShape* shape, std::string* error) {
+  shape->softcap = 0;
+  if (attributes->peek() <= 1)
+    return attributes->expect(required_attributes(*shape), 1);
+  if (!read_f32(desc, "softcap", attributes, &shape->softcap, error))
+    return false;
+  return shape->softcap >= std::numeric_limits<float>::min() ||
+         fail(desc, error,
+              "softcap must be a positive normal number, found " +
+                  std::to_string(shape->softcap));
 }
 
 bool check_attention_dtypes(const KernelDesc& desc, const AttentionRoles& roles,
@@ -149,10 +179,11 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
   const AttentionRoles roles(*shape);
   shape->biases = {};
   Attributes attributes(desc, error);
-  if (!attributes.expect(shape->has_dropout ? 4 : 2, 1) ||
-      !attributes.read("causal", &shape->causal) ||
+  if (!attributes.expect(required_attributes(*shape), 2) ||
+      !read_mask(&attributes, shape) ||
       !read_f32(desc, "scale", &attributes, &shape->scale, error) ||
       !read_dropout(desc, &attributes, shape, error) ||
+      !read_softcap(desc, &attributes, shape, error) ||
       !attributes.read_tf32(&shape->tf32) ||
       !check_attention_dtypes(desc, roles, shape, error))
     return false;

@@ -58,6 +58,10 @@ class Attributes {
                 std::string(name) + " must be in " + text(low) + ".." +
                     text(high) + ", found " + text(*value));
   }
+  // The next attribute, or 0 if none is left.
+  int64_t peek() const {
+    return next_ < desc_.attributes.size() ? desc_.attributes[next_] : 0;
+  }
   bool read(const char* name, bool* value) {
     int64_t number;
     if (!read(name, 0, 1, &number)) return false;

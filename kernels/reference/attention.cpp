@@ -76,18 +76,42 @@ void for_queries(const AttentionShape& s, F&& body) {
     }
 }
 
-// The scaled scores of one query with the biases, the operands from `biases`
-// on.
+// The element of a bias for key `j`.
+template <typename T>
+Sum<T> bias_of(const Places& at, void* const* biases, int64_t bias, int64_t j) {
+  return static_cast<const Sum<T>*>(biases[bias])[at.biases[bias] + j];
+}
+
+// Whether a bias replaces the score of key `j`.
+template <typename T>
+bool replaces(const AttentionShape& s, const Places& at, void* const* biases,
+              int64_t j) {
+  return s.replacing >= 0 && bias_of<T>(at, biases, s.replacing, j) != 0;
+}
+
+// The scaled and capped scores of one query with the biases, the operands from
+// `biases` on. `slopes`, unless null, receives their derivatives by
+// the scaled ones.
 template <typename T>
 std::vector<Sum<T>> scores_of(const AttentionShape& s, const Places& at,
-                              const T* query, const T* key,
-                              void* const* biases) {
+                              const T* query, const T* key, void* const* biases,
+                              std::vector<Sum<T>>* slopes = nullptr) {
   std::vector<Sum<T>> scores(static_cast<size_t>(at.visible));
+  if (slopes) slopes->assign(scores.size(), Sum<T>(1));
   for (int64_t j = 0; j < at.visible; ++j) {
     scores[j] = Sum<T>(s.scale) * dot(query + at.query * s.depth,
                                       key + at.key(j) * s.depth, s.depth);
-    for (size_t k = 0; k < s.bias_count; ++k)
-      scores[j] += static_cast<const Sum<T>*>(biases[k])[at.biases[k] + j];
+    if (s.softcap > 0) {
+      const Sum<T> bent = std::tanh(scores[j] / Sum<T>(s.softcap));
+      scores[j] = Sum<T>(s.softcap) * bent;
+      if (slopes) (*slopes)[j] = 1 - bent * bent;
+    }
+    for (int64_t k = 0; k < static_cast<int64_t>(s.bias_count); ++k)
+      if (k != s.replacing) scores[j] += bias_of<T>(at, biases, k, j);
+    if (replaces<T>(s, at, biases, j)) {
+      scores[j] = bias_of<T>(at, biases, s.replacing, j);
+      if (slopes) (*slopes)[j] = 0;
+    }
   }
   return scores;
 }
@@ -148,8 +172,8 @@ void attention(const AttentionShape& s, void* const* operands) {
 }
 
 // With P the probabilities and o the result of a query, and dP = grad value',
-// after the dropout if there is one: the gradient of the scores with scale and
-// biases is P (dP - grad o').
+// after the dropout if there is one: the gradient of the scores with scale, cap
+// and biases is P (dP - grad o').
 template <typename T>
 void attention_grad(const AttentionShape& s, void* const* operands) {
   const T* grad = static_cast<const T*>(operands[0]);
@@ -170,8 +194,9 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
   std::vector<Sum<T>> value_grad(static_cast<size_t>(key_rows * s.value_depth));
   const Output query_out(operands[results], s.result_dtypes[0]);
   for_queries(s, [&](const Places& at) {
+    std::vector<Sum<T>> slopes;
     const std::vector<Sum<T>> scores =
-        scores_of(s, at, query, key, operands + s.first_bias());
+        scores_of(s, at, query, key, operands + s.first_bias(), &slopes);
     const T* g = grad + at.query * s.value_depth;
     const Sum<T> shared =
         dot(g, result + at.query * s.value_depth, s.value_depth);
@@ -186,8 +211,10 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
       const Sum<T> p_grad =
           kept.of(at, j, dot(g, value + row * s.value_depth, s.value_depth)) -
           shared;
-      if (bias_grad) bias_grad[at.biases[0] + j] += p * p_grad;
-      const Sum<T> score_grad = Sum<T>(s.scale) * p * p_grad;
+      if (bias_grad && !(s.replacing == 1 &&
+                         replaces<T>(s, at, operands + s.first_bias(), j)))
+        bias_grad[at.biases[0] + j] += p * p_grad;
+      const Sum<T> score_grad = Sum<T>(s.scale) * p * p_grad * slopes[j];
       for (int64_t d = 0; d < s.depth; ++d) {
         query_grad[d] += score_grad * Sum<T>(key[row * s.depth + d]);
         key_grad[row * s.depth + d] +=

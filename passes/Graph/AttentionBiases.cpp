@@ -157,6 +157,7 @@ static SmallVector<int64_t> expandShape(const ScoreTerm &term,
 
 /// Replaces a condition that is a conjunction by its operands where that is
 /// equivalent: if one is true everywhere, or if masked keys get minus infinity.
+/// The terms of the result are in the order in which the model applies them.
 static SmallVector<ScoreTerm> splitConjunctions(ArrayRef<ScoreTerm> terms,
                                                 SymbolTable &symbols) {
   SmallVector<ScoreTerm> result, left(terms);
@@ -215,12 +216,13 @@ bool AttentionBiases::seesInEveryRow(const Part &part) const {
 /// Sets `causal` if the constant hides all keys after the query. Returns true
 /// if nothing is left of it then. A finite number hides keys only as long as
 /// the query sees others: not if `isAlone` is false, because another term may
-/// hide those.
-bool AttentionBiases::simplify(Part &part, bool isAlone) {
+/// hide those. Nor does a part hide keys if `isReplaced`: a later one replaces
+/// the scores by a finite number.
+bool AttentionBiases::simplify(Part &part, bool isAlone, bool isReplaced) {
   if (part.elements.empty())
     return false;
   int64_t queries = part.shape[2], keys = scores[3];
-  bool hidesLater = queries == scores[2], changesOthers = false;
+  bool hidesLater = queries == scores[2] && !isReplaced, changesOthers = false;
   bool isExact = isAlone && seesInEveryRow(part);
   for (auto [i, element] : llvm::enumerate(part.elements)) {
     bool isLater = int64_t(i) % keys > int64_t(i) / keys % queries;
@@ -251,16 +253,17 @@ bool AttentionBiases::read(ArrayRef<ScoreTerm> terms, StringRef *why) {
       *why = "a mask replaces scores by a number that does not hide keys";
       return false;
     }
-    if (!isAlone(part)) {
-      *why =
-          "one of several masks and biases replaces scores by a finite number";
-      return false;
-    }
-    part.replacesRows = part.elements.empty() || !seesInEveryRow(part);
+    part.replacesScores = !isAlone(part);
+    part.replacesRows = !part.replacesScores &&
+                        (part.elements.empty() || !seesInEveryRow(part));
   }
   SmallVector<bool> isDone;
-  for (Part &part : parts)
-    isDone.push_back(simplify(part, isAlone(part)));
+  auto replacesScores = [](const Part &part) { return part.replacesScores; };
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    ArrayRef<Part> later = ArrayRef(parts).drop_front(i + 1);
+    isDone.push_back(
+        simplify(part, isAlone(part), llvm::any_of(later, replacesScores)));
+  }
   SmallVector<Part, 2> rest;
   for (auto [part, done] : llvm::zip(parts, isDone))
     if (!done)
@@ -354,9 +357,46 @@ static Value clearQueries(RewriterBase &rewriter, Location loc, Value query,
       train::createScalarLike(rewriter, loc, query, 0));
 }
 
+bool AttentionBiases::isReplacing() const {
+  return llvm::any_of(parts, [](const Part &p) { return p.replacesScores; });
+}
+
+/// The sum of the parts that are added, if there are any, and what takes the
+/// place of scores: 0 where nothing does, else the last number that replaces
+/// them, with the parts that are added after it.
+SmallVector<Value> AttentionBiases::buildReplacing(RewriterBase &rewriter,
+                                                   Location loc,
+                                                   FloatType element) const {
+  Value sum, others;
+  for (const Part &part : parts) {
+    Value bias = buildPart(rewriter, loc, element, part);
+    auto isZero = [&](Value value) {
+      return train::CompareOp::create(
+          rewriter, loc, value,
+          train::createScalarLike(rewriter, loc, value, 0),
+          train::Comparison::Equal);
+    };
+    if (!part.replacesScores)
+      sum = sum ? train::AddOp::create(rewriter, loc, sum, bias) : bias;
+    if (!others)
+      others = part.replacesScores ? bias : Value();
+    else if (part.replacesScores)
+      others =
+          train::SelectOp::create(rewriter, loc, isZero(bias), others, bias);
+    else
+      others = train::SelectOp::create(
+          rewriter, loc, isZero(others),
+          train::createScalarLike(rewriter, loc, others, 0),
+          train::AddOp::create(rewriter, loc, others, bias));
+  }
+  return sum ? SmallVector<Value>{sum, others} : SmallVector<Value>{others};
+}
+
 SmallVector<Value> AttentionBiases::build(RewriterBase &rewriter, Location loc,
                                           FloatType element,
                                           Value *query) const {
+  if (isReplacing())
+    return buildReplacing(rewriter, loc, element);
   unsigned first = chooseFirst();
   Value sums[2];
   for (auto [i, part] : llvm::enumerate(parts)) {

@@ -22,6 +22,8 @@ public:
   bool read(llvm::ArrayRef<ScoreTerm> terms, llvm::StringRef *why);
 
   bool isCausal() const { return causal; }
+  /// Returns true if the last bias replaces scores.
+  bool isReplacing() const;
 
   /// Builds at most two biases of the float type `element`. Replaces the query
   /// [batch, heads, queries, depth] by zeros where all its scores are replaced
@@ -37,16 +39,23 @@ private:
     ScoreTerm term;
     llvm::SmallVector<int64_t> shape;   ///< [batch, heads, queries, keys] or 1.
     llvm::SmallVector<double> elements; ///< Empty unless a constant.
-    /// The term may replace all scores of a row by a finite number.
+    /// The term may replace all scores of a row by a finite number. No other
+    /// term hides keys.
     bool replacesRows = false;
+    /// The term replaces scores by a finite number, beside others that hide
+    /// keys: what is added later is added to the number.
+    bool replacesScores = false;
   };
 
   void readTerm(const ScoreTerm &term);
   bool mayHide(const Part &part) const;
   bool seesInEveryRow(const Part &part) const;
-  bool simplify(Part &part, bool isAlone);
+  bool simplify(Part &part, bool isAlone, bool isReplaced);
   int64_t countElements(unsigned chosen) const;
   unsigned chooseFirst() const;
+  llvm::SmallVector<mlir::Value> buildReplacing(mlir::RewriterBase &rewriter,
+                                                mlir::Location loc,
+                                                mlir::FloatType element) const;
   mlir::Value buildPart(mlir::RewriterBase &rewriter, mlir::Location loc,
                         mlir::FloatType element, const Part &part) const;
 

@@ -79,13 +79,6 @@ Value mpc::beforeReshape(train::ReshapeOp op) {
   return keepsRows ? op.getInput() : Value();
 }
 
-/// Why `op` is not one that attention can compute from scores.
-static StringRef reasonAgainst(Operation *op) {
-  if (isa_and_present<train::TanhOp>(op))
-    return "scores have a soft cap (tanh)";
-  return "scores are not a product that is scaled and masked";
-}
-
 std::optional<Scores> mpc::readScores(Value value, StringRef *why) {
   Scores scores;
   while (true) {
@@ -99,6 +92,17 @@ std::optional<Scores> mpc::readScores(Value value, StringRef *why) {
       return scores;
     }
     double factor;
+    // scale tanh(x) = c tanh(scale x / c) with c = |scale|, as tanh is odd. The
+    // factors of x follow.
+    if (auto tanh = dyn_cast_or_null<train::TanhOp>(op)) {
+      if (scores.softcap != 0) {
+        *why = "scores have several soft caps (tanh)";
+        return std::nullopt;
+      }
+      scores.softcap = std::abs(scores.scale);
+      value = tanh.getInput();
+      continue;
+    }
     ScoreTerm term;
     Value next;
     if (Value of = multipleOf(value, &factor)) {
@@ -120,10 +124,14 @@ std::optional<Scores> mpc::readScores(Value value, StringRef *why) {
       next = beforeReshape(reshape);
     }
     if (!next) {
-      *why = reasonAgainst(op);
+      *why = "scores are not a product that is scaled and masked";
       return std::nullopt;
     }
     if (term.value) {
+      if (scores.softcap != 0) {
+        *why = "scores have a soft cap (tanh) of their sum with a mask or bias";
+        return std::nullopt;
+      }
       term.leading.assign(shapeOf(value).begin(), shapeOf(value).end() - 2);
       scores.terms.push_back(term);
     }

@@ -1,7 +1,8 @@
 //===- AttentionScores.h - Scores between product and softmax ---*- C++ -*-===//
 //
-// Models scale scores, add biases and masks to them, and replace masked ones,
-// in any order. Attention scales first and then adds biases.
+// Models scale scores, cap them, add biases and masks to them, and replace
+// masked ones, in any order. Attention scales first, then caps, and then adds
+// biases.
 //
 //===----------------------------------------------------------------------===//
 #ifndef MPC_PASSES_GRAPH_ATTENTIONSCORES_H
@@ -28,10 +29,11 @@ struct ScoreTerm {
   double getHidden() const { return factor * std::min(onTrue, onFalse); }
 };
 
-/// A product times a number, plus terms.
+/// A product times a number, perhaps with a soft cap, plus terms.
 struct Scores {
   train::MatmulOp product;
   double scale = 1;
+  double softcap = 0; ///< 0 if there is none.
   llvm::SmallVector<ScoreTerm> terms;
 };
 

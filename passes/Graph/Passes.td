@@ -18,12 +18,12 @@ def RecognizeAttentionPass : Pass<"mpc-recognize-attention", "::mlir::ModuleOp">
 
     Addends and masks become biases, or make attention causal if they are
     constants that hide later keys; constants that change nothing go away. If a
-    mask replaces scores by a finite number that hides keys, there must be no
-    other mask, and queries that see no key become zeros: their scores have no
-    gradient, which a bias alone would not give.
+    mask replaces scores by a finite number that hides keys, these scores have no
+    gradient, which a bias alone would not give: if it is the only mask, queries
+    that see no key become zeros; else it is a bias that replaces scores.
 
-    If the scores or probabilities have other uses, a dropout or a soft cap,
-    nothing changes, and a note gives the reason.
+    A hyperbolic tangent times a number is a soft cap. If the scores or
+    probabilities have other uses, nothing changes, and a note gives the reason.
 
     ```mlir
     %0 = train.matmul %q, %k {transpose_rhs} : ...

@@ -117,7 +117,7 @@ struct Attention {
   train::MatmulOp inner;
   SmallVector<int64_t> scores; ///< [batch, heads, queries, keys].
   Rows query, key, value;
-  float scale = 1;
+  float scale = 1, softcap = 0; ///< No cap if 0.
   AttentionBiases biases;
 };
 
@@ -184,9 +184,16 @@ static std::optional<Attention> match(train::MatmulOp product,
     return std::nullopt;
   }
   result.scale = scale;
+  result.softcap = scores->softcap;
   bool isDouble = getElementTypeOrSelf(product.getType()).isF64();
   if (!std::isfinite(result.scale) || (isDouble && result.scale != scale)) {
     *why = "the scale is not an f32";
+    return std::nullopt;
+  }
+  if (scores->softcap != 0 &&
+      (!std::isnormal(result.softcap) ||
+       (isDouble && result.softcap != scores->softcap))) {
+    *why = "the soft cap (tanh) is not a normal f32";
     return std::nullopt;
   }
   if (!result.biases.read(scores->terms, why))
@@ -224,7 +231,12 @@ struct RecognizeAttention : OpRewritePattern<train::MatmulOp> {
         rewriter.getF32FloatAttr(found->scale),
         found->biases.isCausal() ? rewriter.getUnitAttr() : UnitAttr(),
         /*bshd=*/UnitAttr(),
-        found->dropout ? found->dropout.getRatioAttr() : FloatAttr());
+        found->dropout ? found->dropout.getRatioAttr() : FloatAttr(),
+        found->softcap != 0 ? rewriter.getF32FloatAttr(found->softcap)
+                            : FloatAttr(),
+        found->biases.isReplacing()
+            ? rewriter.getI64IntegerAttr(biases.size() - 1)
+            : IntegerAttr());
     rewriter.replaceOp(product,
                        train::reshapeTo(rewriter, loc, attention.getResult(),
                                         shapeOf(product.getResult())));

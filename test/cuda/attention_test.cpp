@@ -31,6 +31,8 @@ using kernels::testing::kBiasedAttentions;
 using kernels::testing::kCudaTypes;
 using kernels::testing::Types;
 using kernels::testing::with_dropout;
+using kernels::testing::with_replacing;
+using kernels::testing::with_softcap;
 
 class CudaAttention : public ::testing::Test {
  protected:
@@ -90,8 +92,9 @@ TEST_F(CudaAttention, ComposedStaysWithinTheBound) {
   expect_all(context(false), kAttentions);
   expect_all(context(false), kBiasedAttentions);
   expect_all(context(false), as_bshd(kAttentions));
-  expect_all(context(false), with_dropout(kAttentions));
+  expect_all(context(false), with_softcap(with_dropout(kAttentions)));
   expect_all(context(false), with_dropout(kBiasedAttentions));
+  expect_all(context(false), with_replacing(with_softcap(kBiasedAttentions)));
 }
 
 // The graph of the fused engines, computed from its descriptors; for cases that
@@ -138,6 +141,8 @@ TEST_F(CudaAttention, SaysWhatComputesIt) {
             "cublasLt:algo 0, 10.0 us, fastest of 1 and "
             "mpc_attention_softmax_bf16, as cuDNN's attention draws other "
             "random numbers");
+  EXPECT_EQ(said(bf16, with_softcap({kUsual})[0]),
+            composed + "bf16, as attention with a soft cap does not use cuDNN");
   EXPECT_EQ(said(kCudaTypes[4]),
             composed + "bf16, as cuDNN's attention has results of 16 bit");
   EXPECT_EQ(

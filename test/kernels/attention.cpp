@@ -41,9 +41,11 @@ std::vector<double> in_two_parts(const TensorDesc& desc,
 
 // One query of one head with its keys, computed in f64.
 struct Query {
-  // For all keys that the query sees: probabilities, their relative errors, and
-  // the sums of the absolute values of the scores' terms.
+  // For all keys that the query sees: probabilities, whether their scores
+  // depend on the product, their relative errors, and the sums of the absolute
+  // values of the scores' terms.
   std::vector<double> p;
+  std::vector<bool> has_product;
   double log_sum_exp = 0, largest_score = 0, largest_terms = 0;
 };
 
@@ -52,6 +54,8 @@ Query query_of(const AttentionShape& s, const double* query, const double* key,
                int64_t index, const std::vector<const double*>& biases) {
   Query result;
   std::vector<double> scores(static_cast<size_t>(s.visible(index)));
+  const double* replacing =
+      s.replacing < 0 ? nullptr : biases[static_cast<size_t>(s.replacing)];
   double largest = -INFINITY;
   for (size_t j = 0; j < scores.size(); ++j) {
     double sum = 0, terms = 0;
@@ -63,10 +67,16 @@ Query query_of(const AttentionShape& s, const double* query, const double* key,
     }
     scores[j] = s.scale * sum;
     terms *= std::fabs(s.scale);
+    if (s.softcap > 0) {
+      scores[j] = s.softcap * std::tanh(scores[j] / s.softcap);
+      terms += s.softcap;  // The cap is good to a few units of its largest.
+    }
     for (const double* bias : biases) {
-      scores[j] += bias[j];
+      if (bias != replacing) scores[j] += bias[j];
       terms += std::fabs(bias[j]);
     }
+    result.has_product.push_back(!replacing || replacing[j] == 0);
+    if (!result.has_product[j]) scores[j] = replacing[j];
     largest = std::max(largest, scores[j]);
     result.largest_score = std::max(result.largest_score, std::fabs(scores[j]));
     result.largest_terms = std::max(result.largest_terms, terms);
@@ -157,6 +167,17 @@ std::vector<AttentionCase> with_dropout(std::vector<AttentionCase> cases) {
   return cases;
 }
 
+std::vector<AttentionCase> with_softcap(std::vector<AttentionCase> cases) {
+  for (AttentionCase& c : cases) c.softcap = 0.75f;
+  return cases;
+}
+
+std::vector<AttentionCase> with_replacing(std::vector<AttentionCase> cases) {
+  for (AttentionCase& c : cases)
+    c.replacing = static_cast<int64_t>(c.biases.size()) - 1;
+  return cases;
+}
+
 std::vector<KernelId> attention_ids(const AttentionCase& c) {
   if (c.bshd) return {KernelId::attention_bshd, KernelId::attention_grad_bshd};
   const std::vector<KernelId> ids[] = {
@@ -188,9 +209,11 @@ KernelDesc attention_desc(KernelId id, const AttentionCase& c,
   const auto as_result = [&](const TensorDesc& tensor) {
     return TensorDesc{result, tensor.shape};
   };
-  std::vector<int64_t> attributes{c.causal, float_bits(c.scale)};
+  std::vector<int64_t> attributes{c.causal + 2 * (c.replacing + 1),
+                                  float_bits(c.scale)};
   if (c.dropout > 0)
     attributes.insert(attributes.end(), {float_bits(c.dropout), 5});
+  if (c.softcap > 0) attributes.push_back(float_bits(c.softcap));
   std::vector<TensorDesc> biases;
   for (const BiasExtents& bias : c.biases)
     biases.push_back({sum,
@@ -257,8 +280,11 @@ void AttentionExpectation::expect() {
   // Seed and step of a dropout, and the biases.
   std::vector<std::vector<double>> others;
   if (shape.has_dropout) others = {{-7}, {123456789012}};
-  for (size_t i = 0; i < shape.bias_count; ++i)
+  for (size_t i = 0; i < shape.bias_count; ++i) {
     others.push_back(draw(shape.first_bias() + i));
+    if (static_cast<int64_t>(i) == shape.replacing)
+      for (size_t j = 0; j < others.back().size(); j += 2) others.back()[j] = 0;
+  }
   if (!forward) {
     const std::vector<TensorDesc>& all = desc.operands;
     KernelDesc first{
@@ -339,6 +365,10 @@ void AttentionExpectation::bound_gradient() {
                          4 * u * (q.largest_score + std::fabs(q.log_sum_exp));
     // The sums of exponentials may be rounded.
     const double p_error = 2 * score + 16 * u + narrow;
+    // 1 - t^2 changes by at most 2 if t = tanh(x) changes by 1, and t by at
+    // most 1 if x = score / softcap does.
+    const double slope_error =
+        s.softcap > 0 ? 2 * score / s.softcap + 16 * u : 0.0;
     const double* g = &inputs_[0][row * s.value_depth];
     double shared = 0;
     for (int64_t e = 0; e < s.value_depth; ++e)
@@ -349,8 +379,10 @@ void AttentionExpectation::bound_gradient() {
       for (int64_t e = 0; e < s.value_depth; ++e)
         p_grad += std::fabs(g[e] * inputs_[3][at * s.value_depth + e]);
       const double unscaled = q.p[j] * (p_grad + shared);
-      const double terms = std::fabs(s.scale) * unscaled;
-      const double relative = p_error + 2.0 * (s.value_depth + 4) * u + narrow;
+      const double terms =
+          q.has_product[j] ? std::fabs(s.scale) * unscaled : 0.0;
+      const double relative =
+          p_error + slope_error + 2.0 * (s.value_depth + 4) * u + narrow;
       const double error = terms * relative + tiny;
       if (s.has_bias_grad)
         bounds_[3][s.bias_at(0, row / s.queries, index) +

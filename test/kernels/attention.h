@@ -24,12 +24,21 @@ struct AttentionCase {
   std::vector<BiasExtents> biases = {};
   bool bshd = false;  // Operands are [B, T, H, D]; without biases.
   float dropout = 0;  // Dropout of the probabilities; not with bshd.
+  float softcap = 0;  // 0 for none.
+  // The bias that replaces scores where it is not 0, or -1. Half of its
+  // elements are 0.
+  int64_t replacing = -1;
 };
 
 // The same cases of [B, T, H, D].
 std::vector<AttentionCase> as_bshd(std::vector<AttentionCase> cases);
 // The same cases with a dropout.
 std::vector<AttentionCase> with_dropout(std::vector<AttentionCase> cases);
+
+// The same cases with a soft cap, which bends scores of about 1.
+std::vector<AttentionCase> with_softcap(std::vector<AttentionCase> cases);
+// The same cases, with biases, the last of which replaces scores.
+std::vector<AttentionCase> with_replacing(std::vector<AttentionCase> cases);
 
 // Sizes near those of vectors, strips and blocks; longer and shorter keys.
 inline const std::vector<AttentionCase> kAttentions = {

@@ -35,6 +35,13 @@ void expect_on_cpu(const std::vector<AttentionCase>& cases,
       }
 }
 
+std::vector<Buffer> run_on(const KernelDesc& desc, const Context& context,
+                           const std::vector<std::vector<double>>& inputs) {
+  std::vector<Buffer> operands = make_operands(desc, inputs);
+  if (const auto kernel = must_make(desc, context)) run(*kernel, operands);
+  return operands;
+}
+
 TEST(Attention, StaysWithinTheBound) {
   expect_on_cpu(kAttentions, {{1, false}, {2, false}, {3, true}});
 }
@@ -52,6 +59,53 @@ TEST(Attention, StaysWithinTheBoundWithDropout) {
   expect_on_cpu(with_dropout(kAttentions), {{1, false}, {3, true}});
   expect_on_cpu(with_dropout(kBiasedAttentions), {{2, false}});
   expect_on_cpu(with_dropout(kLargeAttentions), {{2, false}});
+}
+
+TEST(Attention, StaysWithinTheBoundWithSoftcap) {
+  expect_on_cpu(with_softcap(kAttentions), {{1, false}, {3, true}});
+  expect_on_cpu(with_softcap(with_dropout(kBiasedAttentions)), {{2, false}});
+  expect_on_cpu(with_softcap(kLargeBiasedAttentions), {{2, false}});
+}
+
+TEST(Attention, StaysWithinTheBoundWithReplacedScores) {
+  expect_on_cpu(with_replacing(kBiasedAttentions), {{1, false}, {3, true}});
+  expect_on_cpu(with_replacing(with_softcap(with_dropout(kBiasedAttentions))),
+                {{2, false}});
+  std::vector<AttentionCase> first = with_replacing({kBiasedAttentions[6]});
+  first[0].replacing = 0;
+  expect_on_cpu(first, {{2, false}});
+}
+
+// Scores of 1e4 and more are at the cap, and have no gradient.
+TEST(Attention, SoftcapSaturates) {
+  AttentionCase c{1, 1, 1, 2, 3, 1, 3, false, 1.0f};
+  c.softcap = 2;
+  const std::vector<double> query = {1e4, -1e30}, key = {1, -1, 3},
+                            unit = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+  const double high = std::exp(2), low = std::exp(-2);
+  const std::vector<double> wanted = {
+      high / (2 * high + low), low / (2 * high + low),  high / (2 * high + low),
+      low / (high + 2 * low),  high / (high + 2 * low), low / (high + 2 * low)};
+  const KernelDesc forward = attention_desc(KernelId::attention, c, f32, f32);
+  const std::vector<Buffer> made =
+      run_on(forward, {1, false}, {query, key, unit});
+  const std::vector<double> result = values_of(forward.operands[3], made[3]);
+  for (size_t i = 0; i < wanted.size(); ++i)
+    EXPECT_NEAR(result[i], wanted[i], 1e-6) << i;
+  const KernelDesc backward =
+      attention_desc(KernelId::attention_grad, c, f32, f32);
+  const std::vector<Buffer> grads =
+      run_on(backward, {1, false},
+             {{1, 2, 3, 4, 5, 6},
+              query,
+              key,
+              unit,
+              result,
+              values_of(forward.operands[4], made[4])});
+  EXPECT_EQ(values_of(backward.operands[6], grads[6]),
+            (std::vector<double>{0, 0}));
+  EXPECT_EQ(values_of(backward.operands[7], grads[7]),
+            (std::vector<double>{0, 0, 0}));
 }
 
 void expect_on_reference(const std::vector<AttentionCase>& cases) {
@@ -75,6 +129,8 @@ TEST(Attention, ReferenceStaysWithinTheBound) {
   expect_on_reference(as_bshd(kAttentions));
   expect_on_reference(with_dropout(kAttentions));
   expect_on_reference(with_dropout(kBiasedAttentions));
+  expect_on_reference(with_softcap(kAttentions));
+  expect_on_reference(with_replacing(with_softcap(kBiasedAttentions)));
 }
 
 // Each gradient may have its own type.
@@ -88,13 +144,6 @@ TEST(Attention, ResultsMayDifferInType) {
       if (const auto kernel = must_make(desc, {2, false}))
         AttentionExpectation(desc).check(*kernel);
     }
-}
-
-std::vector<Buffer> run_on(const KernelDesc& desc, const Context& context,
-                           const std::vector<std::vector<double>>& inputs) {
-  std::vector<Buffer> operands = make_operands(desc, inputs);
-  if (const auto kernel = must_make(desc, context)) run(*kernel, operands);
-  return operands;
 }
 
 // Results do not depend on the number of threads even without deterministic
@@ -122,6 +171,7 @@ TEST(Attention, AnyNumberOfThreadsGivesTheSameBits) {
   expect_same_bits(kBiasedAttentions);
   expect_same_bits(kLargeBiasedAttentions);
   expect_same_bits(with_dropout(kBiasedAttentions));
+  expect_same_bits(with_replacing(with_softcap(kBiasedAttentions)));
 }
 
 // The known answers of Random123, and the first number of SplitMix64.

@@ -43,6 +43,7 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
     calls.push_back(attention_desc(id, bshd, f32, f32));
   AttentionCase biased = {3, 6, 3, 2, 7, 2, 2, true};
   biased.biases = {{false, true, true}, {true, false, false}};
+  biased = with_replacing(with_softcap({biased}))[0];
   for (KernelId id : attention_ids(biased))
     calls.push_back(attention_desc(id, biased, f32, f32));
   for (KernelId id : {KernelId::embedding, KernelId::embedding_grad})

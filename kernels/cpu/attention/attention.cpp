@@ -292,6 +292,7 @@ class Backward final : public AttentionKernel {
       if (!writes_sums(sums))
         room.emplace_back(sums.buffer, sum_elements(sums) * 4);
     room.emplace_back(kShared, strips_.rows() * 4);
+    if (shape.softcap > 0) room.emplace_back(kSlopes, strips_.stride() * 4);
     room.emplace_back(
         kRows,
         (kKeysTogether * std::max(shape.depth, shape.value_depth) + kVector) *
@@ -459,6 +460,7 @@ class Backward final : public AttentionKernel {
     if (shape_.has_bias_grad)
       strip.bias_grad = static_cast<float*>(operands[results() + 3]) +
                         shape_.bias_at(0, head, strip.first);
+    strip.slopes = static_cast<float*>(buffers[kSlopes]);
     const int64_t first = head * shape_.queries + strip.first;
     const int64_t d = shape_.depth, e = shape_.value_depth;
     buffers[kGrad] = input(operands[0], first, e);

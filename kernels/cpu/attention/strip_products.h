@@ -15,7 +15,8 @@
 namespace mpc::kernels::cpu {
 
 // What a thread needs for a strip: operands and results of its products, the
-// dot products of rows, and scratch memory for the products.
+// dot products of rows, the derivatives of the soft cap for one row, and
+// scratch memory for the products.
 enum Buffer : int {
   kGrad,
   kQuery,
@@ -30,6 +31,7 @@ enum Buffer : int {
   kP,
   kScoreGrads,
   kShared,
+  kSlopes,
   kRows,
   kScratchpad,
   kNumBuffers

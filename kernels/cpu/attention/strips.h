@@ -21,6 +21,9 @@ struct Strip {
   // The first row of each bias, and of the gradient of the first, or null.
   std::array<const float*, kMaxBiases> biases = {};
   float* bias_grad = nullptr;
+  // Room for the derivatives of a row's soft cap; null without a cap, and in
+  // the forward pass.
+  float* slopes = nullptr;
   // The dropout of the probabilities and the number of the first one, or null.
   const Dropout* dropout = nullptr;
   uint32_t first_element = 0;

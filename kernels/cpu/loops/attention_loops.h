@@ -4,6 +4,7 @@
 // on the kind of CPU.
 
 #include "kernels/cpu/loops/dropout_lanes.h"
+#include "kernels/cpu/loops/tanh.h"
 
 using F32 = Lanes::F32;
 using U32 = Lanes::U32;
@@ -113,18 +114,52 @@ MPC_INLINE int64_t visible_end(int64_t visible) {
   return (visible + kWidth - 1) / kWidth * kWidth;
 }
 
-// Scales the scores of row `i` and adds the biases, if there are any. Returns
-// the scale that the scores still need.
-MPC_INLINE float add_biases(const Strip& s, int64_t i, int64_t visible,
-                            float* scores) {
+// Replaces `count` scores s, whole vectors, by cap * tanh(scale * s / cap), and
+// writes the derivatives of the cap to `slopes` unless it is null.
+MPC_INLINE void cap_scores(float scale, float cap, int64_t count, float* scores,
+                           float* slopes) {
+#pragma omp simd
+  for (int64_t j = 0; j < count; ++j) scores[j] = tanh(scores[j] * scale / cap);
+  if (slopes)
+    for (int64_t j = 0; j < count; ++j)
+      slopes[j] = 1.0f - scores[j] * scores[j];
+  for (int64_t j = 0; j < count; ++j) scores[j] *= cap;
+}
+
+// The row of the bias that replaces scores, or null.
+MPC_INLINE const float* replacing_row(const Strip& s, int64_t i) {
+  const int64_t k = s.shape.replacing;
+  return k < 0 ? nullptr : s.biases[k] + i * s.shape.biases[k].row;
+}
+
+// Scales and caps the scores of row `i` and adds the biases, if there are any,
+// or takes them instead. Returns the scale that the scores still need. A call,
+// one for each row, because all softmaxes share it.
+__attribute__((noinline)) inline float finish_scores(const Strip& s, int64_t i,
+                                                     int64_t visible,
+                                                     float* scores) {
   float scale = s.shape.scale;
+  if (s.shape.softcap > 0) {
+    cap_scores(scale, s.shape.softcap, visible_end(visible), scores, s.slopes);
+    scale = 1;
+  }
   for (size_t k = 0; k < s.shape.bias_count; ++k) {
+    if (static_cast<int64_t>(k) == s.shape.replacing) continue;
     const float* bias = s.biases[k] + i * s.shape.biases[k].row;
     for (int64_t j = 0; j < visible; j += kWidth) {
       F32 score, addend;
       Lanes::load(scores + j, &score);
       load_first(bias + j, visible - j, &addend);
       store(score * scale + addend, scores + j);
+    }
+    scale = 1;
+  }
+  if (const float* others = replacing_row(s, i)) {
+    for (int64_t j = 0; j < visible; j += kWidth) {
+      F32 score, other;
+      Lanes::load(scores + j, &score);
+      load_first(others + j, visible - j, &other);
+      store(other == 0.0f ? score * scale : other, scores + j);
     }
     scale = 1;
   }
@@ -183,7 +218,7 @@ void softmax_strip(const Strip& s, float* scores, void* p, Sums<float> sums) {
   for (int64_t i = 0; i < s.rows; ++i) {
     const int64_t visible = std::min(s.shape.visible(s.first + i), s.count);
     float* row = scores + i * s.stride;
-    const float scale = add_biases(s, i, visible, row);
+    const float scale = finish_scores(s, i, visible, row);
     const LogSumExp<float> sum =
         softmax_row(row, scale, visible, s.count, dropout_of_row(s, i),
                     static_cast<T*>(p) + i * s.stride);
@@ -195,14 +230,15 @@ void softmax_strip(const Strip& s, float* scores, void* p, Sums<float> sums) {
 // Computes the probabilities from the scores times `scale`, and the gradients
 // of the scores, times `grad_scale`, from those of the probabilities; `p`
 // receives them as the dropout leaves them. With `bias_grad`, adds the
-// gradients to it without that scale.
+// gradients to it without that scale, and without `slopes`, the derivatives of
+// the soft cap, which may be null. Scores have no gradient where `replacing` is
+// not 0, unless it is null; with `replaces_bias`, neither has the bias.
 template <typename T>
-MPC_INLINE void softmax_grad_row(const float* scores, const float* p_grads,
-                                 float scale, float grad_scale,
-                                 const LogSumExp<float>& sum, float shared,
-                                 int64_t visible, int64_t count,
-                                 const DropoutLanes& dropout, T* p,
-                                 T* score_grads, float* bias_grad) {
+MPC_INLINE void softmax_grad_row(
+    const float* scores, const float* p_grads, float scale, float grad_scale,
+    const LogSumExp<float>& sum, float shared, int64_t visible, int64_t count,
+    const DropoutLanes& dropout, const float* slopes, const float* replacing,
+    bool replaces_bias, T* p, T* score_grads, float* bias_grad) {
   const int64_t end = visible_end(visible);
   for (int64_t j = 0; j < end; j += kWidth) {
     F32 probability, grad, factors;
@@ -220,15 +256,27 @@ MPC_INLINE void softmax_grad_row(const float* scores, const float* p_grads,
       keep_first(visible - j, 0, &probability);
       keep_first(visible - j, 0, &grad);
     }
+    F32 kept = grad;
+    if (replacing) {
+      F32 other;
+      load_first(replacing + j, visible - j, &other);
+      kept = other == 0.0f ? grad : F32{};
+    }
     if (bias_grad) {
       const int64_t some = std::min(kWidth, visible - j);
       F32 sums;
       load_first(bias_grad + j, some, &sums);
-      sums += grad;
+      sums += replaces_bias ? kept : grad;
       std::memcpy(bias_grad + j, &sums, static_cast<size_t>(some) * 4);
     }
     store(probability, p + j);
-    store(grad * grad_scale, score_grads + j);
+    kept *= grad_scale;
+    if (slopes) {
+      F32 slope;
+      Lanes::load(slopes + j, &slope);
+      kept *= slope;
+    }
+    store(kept, score_grads + j);
   }
   for (int64_t j = end; j < count; j += kWidth) {
     store(F32{}, p + j);
@@ -243,11 +291,12 @@ void softmax_grad_strip(const Strip& s, float* scores, const float* p_grads,
   for (int64_t i = 0; i < s.rows; ++i) {
     const int64_t at = i * s.stride;
     const int64_t visible = std::min(s.shape.visible(s.first + i), s.count);
-    const float scale = add_biases(s, i, visible, scores + at);
+    const float scale = finish_scores(s, i, visible, scores + at);
     softmax_grad_row(
         scores + at, p_grads + at, scale, s.shape.scale,
         {sums.high[i], sums.low[i]}, shared[i], visible, s.count,
-        dropout_of_row(s, i), static_cast<T*>(p) + at,
+        dropout_of_row(s, i), s.slopes, replacing_row(s, i),
+        s.shape.replacing == 1, static_cast<T*>(p) + at,
         static_cast<T*>(score_grads) + at,
         s.bias_grad ? s.bias_grad + i * s.shape.biases[0].row : nullptr);
   }

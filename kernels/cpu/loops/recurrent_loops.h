@@ -1,29 +1,13 @@
 // The loops of recurrent.cpp, which includes this once for each instruction
 // set, inside a namespace. It has no include guard.
 
-#include "kernels/cpu/loops/exponential.h"
+#include "kernels/cpu/loops/tanh.h"
 
 // 1 / (1 + e^-x), from an exponential that cannot overflow.
 MPC_INLINE float sigmoid(float x) {
   const float e = exponential(-std::fabs(x));
   const float y = 1.0f / (1.0f + e);
   return x < 0.0f ? e * y : y;
-}
-
-// Small numbers use the polynomial of Cephes' tanhf, because the other form
-// would lose their digits.
-MPC_INLINE float tanh(float x) {
-  const float size = std::fabs(x);
-  const float e = exponential(-2.0f * size);
-  const float large = (1.0f - e) / (1.0f + e);
-  const float z = x * x;
-  float y = -5.70498872745e-3f;
-  y = y * z + 2.06390887954e-2f;
-  y = y * z - 5.37397155531e-2f;
-  y = y * z + 1.33314422036e-1f;
-  y = y * z - 3.33332819422e-1f;
-  const float small = y * z * x + x;
-  return size < 0.625f ? small : std::copysign(large, x);
 }
 
 // The gates and the new states of the units from `first` on in one row: kUnits,

@@ -104,6 +104,7 @@ std::string unsupported_reason(const AttentionProblem& problem,
   const AttentionShape& s = problem.shape;
   if (s.bias_count != 0) return "attention with a bias does not use cuDNN";
   if (s.has_dropout) return "cuDNN's attention draws other random numbers";
+  if (s.softcap > 0) return "attention with a soft cap does not use cuDNN";
   if (s.dtype == MPC_DTYPE_F32) return "cuDNN's attention is of 16 bit";
   for (size_t i = 0; i < (problem.forward ? 1u : 3u); ++i)
     if (s.result_dtypes[i] != s.dtype)

@@ -56,25 +56,49 @@ __device__ __forceinline__ int64_t bias_at(const AttentionParams& p, int bias,
          row % p.queries * strides.row;
 }
 
-// The scores of a row, scaled and with biases.
+// A score and its derivatives by the scaled product and by the first bias.
+struct Score {
+  float value, slope, bias_slope;
+};
+
+// The scores of a row, scaled, capped and with biases.
 struct Scores {
   __device__ __forceinline__ Scores(const AttentionParams& p,
                                     const float* all_scores, int64_t row)
-      : scores(all_scores + row * p.keys), scale(p.scale) {
+      : scores(all_scores + row * p.keys),
+        scale(p.scale),
+        softcap(p.softcap),
+        replacing(p.replacing) {
 #pragma unroll
     for (int i = 0; i < static_cast<int>(mpc::kernels::kMaxBiases); ++i)
       biases[i] = p.biases[i] ? p.biases[i] + bias_at(p, i, row) : nullptr;
   }
   __device__ __forceinline__ float operator[](int32_t j) const {
-    float score = scores[j] * scale;
+    return at(j).value;
+  }
+  __device__ __forceinline__ Score at(int32_t j) const {
+    Score score = {scores[j] * scale, 1.0f, 1.0f};
+    if (softcap > 0.0f) {
+      const float bent = tanhf(score.value / softcap);
+      score.value = softcap * bent;
+      score.slope = 1.0f - bent * bent;
+    }
+    float other = 0.0f;
 #pragma unroll
-    for (const float* bias : biases)
-      if (bias) score += bias[j];
+    for (int i = 0; i < static_cast<int>(mpc::kernels::kMaxBiases); ++i) {
+      if (!biases[i]) continue;
+      if (i == replacing)
+        other = biases[i][j];
+      else
+        score.value += biases[i][j];
+    }
+    if (other != 0.0f) score = {other, 0.0f, replacing == 0 ? 1.0f : 0.0f};
     return score;
   }
   const float* scores;
   const float* biases[mpc::kernels::kMaxBiases];
-  float scale;
+  float scale, softcap;
+  int32_t replacing;
 };
 
 // The probability of a score. The product may use another algorithm than in the
@@ -170,15 +194,18 @@ __device__ __forceinline__ void softmax_grad(
                const LogSumExp<float> sum = {high[row], low[row]};
                for (int32_t j = lane; j < p.keys; j += kLanes) {
                  // Masked elements may hold anything.
+                 const Score score =
+                     j < visible ? scores.at(j) : Score{0.0f, 0.0f, 0.0f};
                  const float probability =
-                     j < visible ? probability_of(scores[j], sum) : 0.0f;
+                     j < visible ? probability_of(score.value, sum) : 0.0f;
                  const float factor = dropout.factor(row, j);
                  const float p_grad = dropped(p_grads[j], factor);
                  const float term =
                      j < visible ? probability * (p_grad - shared) : 0.0f;
                  out[j] = T(dropped(probability, factor));
-                 score_grads[j] = T(term * p.scale);
-                 if (bias_terms) bias_terms[row * p.keys + j] = term;
+                 score_grads[j] = T(term * p.scale * score.slope);
+                 if (bias_terms)
+                   bias_terms[row * p.keys + j] = term * score.bias_slope;
                }
              });
 }

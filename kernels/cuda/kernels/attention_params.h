@@ -15,6 +15,7 @@ struct AttentionParams {
   int32_t queries, keys, value_depth;
   bool causal;
   float scale;
+  float softcap;  // 0 for none.
   // The heads of the queries, and which of those of all batches is the first
   // one here.
   int32_t heads;
@@ -22,6 +23,7 @@ struct AttentionParams {
   // The biases and their strides; a bias that is missing is null.
   const float* biases[kMaxBiases];
   BiasStrides bias_strides[kMaxBiases];
+  int32_t replacing;  // The bias that replaces scores, or -1.
   // The dropout; without one, `seed` is null.
   const int64_t *seed, *step;
   float ratio;

@@ -16,8 +16,9 @@ class DeviceAttention : public ::testing::TestWithParam<size_t> {
         {kAttentions, kLargeAttentions, kBiasedAttentions,
          kLargeBiasedAttentions, as_bshd(kAttentions),
          as_bshd(kLargeAttentions), with_dropout(kAttentions),
-         with_dropout(kLargeAttentions),
-         with_dropout(kBiasedAttentions)})[GetParam()];
+         with_dropout(kLargeAttentions), with_dropout(kBiasedAttentions),
+         with_softcap(kAttentions),
+         with_replacing(with_softcap(kBiasedAttentions))})[GetParam()];
   }
   static void expect_all(const CudaContext& context) {
     for (KernelId id : attention_ids(attention()))
@@ -57,9 +58,9 @@ TEST_P(DeviceAttention, Composed) {
 
 INSTANTIATE_TEST_SUITE_P(Cases, DeviceAttention,
                          ::testing::Range(size_t{0},
-                                          3 * kAttentions.size() +
+                                          4 * kAttentions.size() +
                                               3 * kLargeAttentions.size() +
-                                              2 * kBiasedAttentions.size() +
+                                              3 * kBiasedAttentions.size() +
                                               kLargeBiasedAttentions.size()),
                          number_of);
 

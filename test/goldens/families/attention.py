@@ -68,6 +68,11 @@ causal("llama_left_padded", "Llama", left_padded, num_attention_heads=4)
 causal("mistral_eager", "Mistral", sliding_window=3)
 causal("mistral_unmasked", "Mistral", unmasked, "sdpa", DYNAMO, sliding_window=3)
 causal("gemma_eager", "Gemma", head_dim=4)
+# A soft cap that bends all scores.
+causal("gemma2_softcap", "Gemma2", left_padded, head_dim=4, sliding_window=3, attn_logit_softcapping=0.5)
+add("gpt_neo_left_padded", "GPTNeoForCausalLM", ("GPTNeoConfig", dict(vocab_size=24, hidden_size=8, num_layers=2,
+    num_heads=2, attention_types=[[["global", "local"], 1]], window_size=2, max_position_embeddings=12,
+    intermediate_size=12, **SPECIAL)), left_padded, **NO_CACHE)
 causal("gpt_neox_eager", "GPTNeoX")
 causal("phi_eager", "Phi", num_key_value_heads=2)
 add("opt_eager", "OPTForCausalLM", ("OPTConfig", OPT), **NO_CACHE)
@@ -188,6 +193,17 @@ def weak_mask(q, k, v, mask):
 @form()
 def weak_masks(n):
     return Block(weak_mask), paddings(n)
+
+
+def saturated(q, k, v):
+    """Scores of up to 1e4: all are at the cap."""
+    scores = 3 * torch.tanh(q @ k.transpose(-2, -1) * 1e4 / 3)
+    return (scores + torch.full((6, 6), float("-inf")).triu(1)).softmax(-1) @ v
+
+
+@form()
+def saturated_softcap(n):
+    return Block(saturated), sequences(n)
 
 
 def joined(q, k, v):

@@ -2,7 +2,7 @@
 import torch.nn as nn
 import torch.nn.functional as F
 import transformers as T
-from decoders import SPECIAL
+from decoders import LLAMA, SPECIAL
 from encoders import BERT, CLASSES, T5, both, text
 from registry import Then, family, floats, transformer
 
@@ -19,6 +19,8 @@ GPT2 = dict(vocab_size=24, n_positions=12, n_embd=8, n_layer=2, n_head=2, **SPEC
 add("bert_dropout", "BertForMaskedLM", ("BertConfig", {**BERT, "num_hidden_layers": 2}))
 add("bert_sdpa_dropout", "BertForMaskedLM", ("BertConfig", {**BERT, "num_hidden_layers": 2}), attention="sdpa")
 add("gpt2_dropout", "GPT2LMHeadModel", ("GPT2Config", GPT2), use_cache=False)
+add("gemma2_dropout", "Gemma2ForCausalLM", ("Gemma2Config", {**LLAMA, "head_dim": 4, "sliding_window": 3,
+    "attn_logit_softcapping": 0.5}), use_cache=False)
 add("t5_dropout", "T5ForConditionalGeneration", ("T5Config", T5), both, use_cache=False)
 
 

@@ -42,6 +42,12 @@ TEST(Flops, OfAttention) {
             pairs * (2 * (8 + 4) + 14));
   EXPECT_EQ(count_flops(attention_desc(KernelId::attention_grad, c, f32, f32)),
             pairs * (6 * 8 + 4 * 4 + 16));
+  const AttentionCase capped = with_softcap({c})[0];
+  EXPECT_EQ(count_flops(attention_desc(KernelId::attention, capped, f32, f32)),
+            pairs * (2 * (8 + 4) + 14 + 12));
+  EXPECT_EQ(
+      count_flops(attention_desc(KernelId::attention_grad, capped, f32, f32)),
+      pairs * (6 * 8 + 4 * 4 + 16 + 15));
   AttentionCase bshd = c;
   bshd.bshd = true;
   for (KernelId id : attention_ids(bshd))

@@ -26,7 +26,7 @@ TEST(Attention, RefusesWhatIsWrong) {
   expect_refused(desc, "attention: needs 2 attributes, found 1");
   desc = forward();
   desc.attributes[0] = 2;
-  expect_refused(desc, "attention: causal must be in 0..1, found 2");
+  expect_refused(desc, "attention: mask must be in 0..1, found 2");
   desc = forward();
   desc.attributes[1] = int64_t{1} << 32;
   expect_refused(desc,
@@ -132,6 +132,26 @@ TEST(Attention, RefusesWrongDropouts) {
                  "attention_dropout: operand 3 must have rank 0, found 1");
 }
 
+TEST(Attention, RefusesWrongSoftcaps) {
+  AttentionCase c{2, 6, 2, 5, 7, 4, 3, false};
+  c.softcap = 2;
+  const KernelDesc right = attention_desc(KernelId::attention, c, f32, f32);
+  KernelDesc desc = right;
+  desc.attributes[2] = float_bits(-2.0f);
+  expect_refused(desc,
+                 "attention: softcap must be a positive normal number, found "
+                 "-2.000000");
+  desc.attributes[2] = float_bits(std::numeric_limits<float>::infinity());
+  expect_refused(desc, "attention: softcap must be finite, found inf");
+  // Less than the bits of a number is TF32.
+  desc.attributes[2] = -1;
+  expect_refused(desc, "attention: tf32 must be in 0..1, found -1");
+  desc.attributes = {0, float_bits(1.0f), 1, 1};
+  expect_refused(desc, "attention: needs 2 attributes, found 4");
+  desc.attributes = {0, float_bits(1.0f), float_bits(2.0f), 2};
+  expect_refused(desc, "attention: tf32 must be in 0..1, found 2");
+}
+
 TEST(Attention, RefusesWrongBiases) {
   AttentionCase c{2, 6, 2, 5, 7, 4, 3, false};
   c.biases = {{true, false, false}, {false, true, true}};
@@ -142,6 +162,9 @@ TEST(Attention, RefusesWrongBiases) {
   desc.operands[4].dtype = bf16;
   expect_refused(desc,
                  "twice_biased_attention: operand 4 must be f32, found bf16");
+  desc = forward();
+  desc.attributes[0] = 6;
+  expect_refused(desc, "twice_biased_attention: mask must be in 0..5, found 6");
   desc = forward();
   desc.operands[3].shape = {2, 1, 1};
   expect_refused(desc,

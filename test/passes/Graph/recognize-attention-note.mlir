@@ -1,8 +1,8 @@
 // RUN: mpc-opt %s --mpc-recognize-attention --split-input-file | FileCheck %s
 
 // A note names the products of a softmax that do not become attention, by reason.
-// CHECK: mpc.notes = ["product 'one' and 1 more of a softmax: attention not recognised, so scores are stored: probabilities have several dropouts", "product 'three' of a softmax: attention not recognised, so scores are stored: scores have a soft cap (tanh)"]
-func.func @reasons(%q: tensor<2x5x8xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>) {
+// CHECK: mpc.notes = ["product 'one' and 1 more of a softmax: attention not recognised, so scores are stored: probabilities have several dropouts", "product 'three' of a softmax: attention not recognised, so scores are stored: scores have several soft caps (tanh)", "product 'four' of a softmax: attention not recognised, so scores are stored: scores have a soft cap (tanh) of their sum with a mask or bias"]
+func.func @reasons(%q: tensor<2x5x8xf32>, %f0: tensor<5x5xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>) {
   %s = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
   %p = train.softmax %s {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %d = train.dropout %p {ratio = 0.5 : f32} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
@@ -15,19 +15,24 @@ func.func @reasons(%q: tensor<2x5x8xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf3
   %x = train.matmul %g, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("two")
   %t = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
   %b = train.tanh %t : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
-  %o = train.softmax %b {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %b2 = train.tanh %b : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %o = train.softmax %b2 {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %z = train.matmul %o, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("three")
-  return %x, %y, %z : tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>
+  %a = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
+  %c = train.add %a, %f0 : (tensor<2x5x5xf32>, tensor<5x5xf32>) -> tensor<2x5x5xf32>
+  %h = train.tanh %c : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %i = train.softmax %h {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %w = train.matmul %i, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("four")
+  return %x, %y, %z, %w : tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>
 }
 
 // -----
 
 // Uses elsewhere, other axes, other heads, and masks that need the scores'
 // gradients.
-// CHECK: mpc.notes = ["product 'probabilities' of a softmax: {{.*}}: probabilities are used elsewhere", "product 'scores' of a softmax: {{.*}}: scores are used elsewhere", "product 'axis' of a softmax: {{.*}}: the softmax is not along the keys of heads", "product 'heads' of a softmax: {{.*}}: queries, keys and values have different heads", "product 'mask' of a softmax: {{.*}}: a mask replaces scores by a number that does not hide keys", "product 'masks' of a softmax: {{.*}}: one of several masks and biases replaces scores by a finite number", "product 'other' of a softmax: {{.*}}: scores are not a product that is scaled and masked"]
-func.func @others(%q: tensor<2x5x8xf32>, %k: tensor<1x5x8xf32>, %m: tensor<5x5xi1>, %f: tensor<5x5xf32>, %r: tensor<2x5x5xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x5xf32>, tensor<2x5x5xf32>) {
+// CHECK: mpc.notes = ["product 'probabilities' of a softmax: {{.*}}: probabilities are used elsewhere", "product 'scores' of a softmax: {{.*}}: scores are used elsewhere", "product 'axis' of a softmax: {{.*}}: the softmax is not along the keys of heads", "product 'heads' of a softmax: {{.*}}: queries, keys and values have different heads", "product 'mask' of a softmax: {{.*}}: a mask replaces scores by a number that does not hide keys", "product 'other' of a softmax: {{.*}}: scores are not a product that is scaled and masked"]
+func.func @others(%q: tensor<2x5x8xf32>, %k: tensor<1x5x8xf32>, %m: tensor<5x5xi1>, %r: tensor<2x5x5xf32>) -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x5xf32>, tensor<2x5x5xf32>) {
   %weak = train.constant dense<-1.0e+04> : tensor<f32> : tensor<f32>
-  %low = train.constant dense<-1.0e+30> : tensor<f32> : tensor<f32>
   %s0 = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
   %p0 = train.softmax %s0 {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %y0 = train.matmul %p0, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("probabilities")
@@ -44,14 +49,9 @@ func.func @others(%q: tensor<2x5x8xf32>, %k: tensor<1x5x8xf32>, %m: tensor<5x5xi
   %m4 = train.select %m, %s4, %weak : (tensor<5x5xi1>, tensor<2x5x5xf32>, tensor<f32>) -> tensor<2x5x5xf32>
   %p4 = train.softmax %m4 {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %y4 = train.matmul %p4, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("mask")
-  %s6 = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
-  %m6 = train.select %m, %s6, %low : (tensor<5x5xi1>, tensor<2x5x5xf32>, tensor<f32>) -> tensor<2x5x5xf32>
-  %n6 = train.add %m6, %f : (tensor<2x5x5xf32>, tensor<5x5xf32>) -> tensor<2x5x5xf32>
-  %p6 = train.softmax %n6 {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
-  %y6 = train.matmul %p6, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("masks")
   %p5 = train.softmax %r {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
   %y5 = train.matmul %p5, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("other")
-  return %y0, %y1, %y2, %y3, %y4, %y5, %y6, %p0, %s1 : tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x5xf32>, tensor<2x5x5xf32>
+  return %y0, %y1, %y2, %y3, %y4, %y5, %p0, %s1 : tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x8xf32>, tensor<2x5x5xf32>, tensor<2x5x5xf32>
 }
 
 // -----

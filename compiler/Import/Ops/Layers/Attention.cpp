@@ -1,8 +1,8 @@
 //===- Attention.cpp - Import of attention --------------------------------===//
 //
-// Becomes one op, with masks as biases (AttentionMask.h). With softcap, or if
-// the scores are an output, it becomes products and a softmax. Keys and values
-// of earlier calls precede those of this call.
+// Becomes one op, with masks as biases (AttentionMask.h). If the scores are an
+// output, it becomes products and a softmax. Keys and values of earlier calls
+// precede those of this call.
 //
 //===----------------------------------------------------------------------===//
 
@@ -140,12 +140,15 @@ static ScoreOptions readScoreOptions(ImportedNode &node, const Heads &heads) {
     options.wantedStage = stage;
   if (node.failed())
     return options;
+  double least = std::numeric_limits<float>::min();
   double most = std::numeric_limits<float>::max();
   if (!(options.scale > 0.0) || options.scale > most)
     node.error() << "attribute 'scale' must be positive and finite, but is "
                  << std::to_string(options.scale);
-  else if (!(options.softcap >= 0.0) || options.softcap > most)
-    node.error() << "attribute 'softcap' must be 0 or positive, but is "
+  else if (options.softcap != 0.0 &&
+           !(options.softcap >= least && options.softcap <= most))
+    node.error() << "attribute 'softcap' must be 0 or a positive normal "
+                    "number, but is "
                  << std::to_string(options.softcap);
   else if (stage < 0 || stage > 3)
     node.error() << "attribute 'qk_matmul_output_mode' must lie in [0, 3], but "
@@ -202,7 +205,7 @@ static LogicalResult importAttention(ImportedNode &node) {
     return failure();
 
   Value result;
-  if (options.softcap == 0.0 && !options.wantedStage) {
+  if (!options.wantedStage) {
     SmallVector<int64_t> scores(shapeOf(heads.query));
     scores[3] = shapeOf(heads.key)[2];
     AttentionBiases masks = maskBiases(node, scores, options.seen);
@@ -211,6 +214,8 @@ static LogicalResult importAttention(ImportedNode &node) {
     SmallVector<NamedAttribute> attributes = {node.f32("scale", options.scale)};
     if (masks.isCausal)
       attributes.push_back(node.flag("causal"));
+    if (options.softcap != 0.0)
+      attributes.push_back(node.f32("softcap", options.softcap));
     SmallVector<Value> operands = {heads.query, heads.key, heads.value};
     llvm::append_range(operands, masks.biases);
     result = node.emit<train::AttentionOp>(operands, attributes);

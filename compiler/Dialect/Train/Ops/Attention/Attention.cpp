@@ -67,6 +67,14 @@ static LogicalResult checkAttention(Adaptor op, const OpError &error,
     return error("has at most two biases, but found ", op.getBiases().size());
   if (isBshd(op) && !op.getBiases().empty()) // attention_c7
     return error("'bshd' excludes biases");
+  if (std::optional<APFloat> cap = op.getSoftcap();
+      cap && !(cap->isNormal() && !cap->isNegative())) // attention_c9
+    return error("'softcap' must be a positive normal number");
+  if (std::optional<uint64_t> replacing = op.getReplacing();
+      replacing && *replacing >= op.getBiases().size()) // attention_c10
+    return error("'replacing' must be the number of one of the ",
+                 op.getBiases().size(), " biases, but is ",
+                 static_cast<int64_t>(*replacing));
   for (Value bias : op.getBiases()) { // attention_c5
     int64_t scores[] = {query[0], query[1], query[2], key[2]};
     ArrayRef<int64_t> shape = shapeOf(bias);
@@ -98,10 +106,28 @@ template <typename Op> static int64_t countPairs(Op op) {
   return query[0] * query[1] * seen;
 }
 
-/// The attributes of the catalog's kernel.
-template <typename Op> static SmallVector<int64_t> kernelAttributes(Op op) {
-  return {op.getCausal(),
-          int64_t(llvm::bit_cast<uint32_t>(op.getScale().convertToFloat()))};
+/// A number as an attribute of a kernel.
+static int64_t bitsOf(const APFloat &number) {
+  return llvm::bit_cast<uint32_t>(number.convertToFloat());
+}
+
+/// The attributes of the catalog's kernel; `more` are those of a dropout.
+template <typename Op>
+static SmallVector<int64_t> kernelAttributes(Op op,
+                                             ArrayRef<int64_t> more = {}) {
+  int64_t mask = op.getCausal();
+  if (std::optional<int64_t> replacing = op.getReplacing())
+    mask += 2 * (*replacing + 1);
+  SmallVector<int64_t> attributes = {mask, bitsOf(op.getScale())};
+  llvm::append_range(attributes, more);
+  if (std::optional<APFloat> cap = op.getSoftcap())
+    attributes.push_back(bitsOf(*cap));
+  return attributes;
+}
+
+/// Whether an op whose heads lie outside the sequence may have them inside.
+template <typename Op> static bool hasBshdKernel(Op op) {
+  return !op.getBshd() && op.getBiases().empty() && !op.getSoftcap();
 }
 
 /// The names of kernels by the number of their biases.
@@ -144,8 +170,8 @@ static LogicalResult inferBackward(Adaptor op, const OpError &error,
 }
 
 /// Builds the gradient of `op`, whose biases begin with operand `firstBias`.
-/// `build` creates the op for a list of biases and whether the gradient of the
-/// first is needed.
+/// `build` creates the op for a list of biases, the number of the one that
+/// replaces scores, and whether the gradient of the first is needed.
 template <typename Op, typename Build>
 static LogicalResult
 buildAttentionGradient(Op op, size_t firstBias, ValueRange resultGrads,
@@ -157,7 +183,8 @@ buildAttentionGradient(Op op, size_t firstBias, ValueRange resultGrads,
         "result may lead to the loss");
   SmallVector<Value> biases(op.getBiases());
   bool needsBias = !biases.empty() && needed[firstBias];
-  auto grad = build(biases, needsBias);
+  IntegerAttr replacing = op.getReplacingAttr();
+  auto grad = build(biases, replacing, needsBias);
   for (size_t i = 0; i < 3; ++i)
     if (needed[i])
       operandGrads[i] = grad->getResult(i);
@@ -166,22 +193,33 @@ buildAttentionGradient(Op op, size_t firstBias, ValueRange resultGrads,
   // A kernel computes the gradient of one bias. Both are rarely learned.
   if (biases.size() == 2 && needed[firstBias + 1]) {
     std::swap(biases[0], biases[1]);
-    operandGrads[firstBias + 1] = build(biases, true).getBiasGrad();
+    if (replacing)
+      replacing = IntegerAttr::get(replacing.getType(), 1 - replacing.getInt());
+    operandGrads[firstBias + 1] = build(biases, replacing, true).getBiasGrad();
   }
   return success();
 }
 
+/// The operations of the soft cap of a score, and of its derivative.
+constexpr int64_t kSoftcapFlops = 12, kSoftcapSlopeFlops = 3;
+
 /// The operations of attention.
 template <typename Op> static int64_t countForward(Op op) {
-  return countPairs(op) *
-         (2 * (shapeOf(op.getQuery())[3] + shapeOf(op.getValue())[3]) + 14);
+  int64_t flops =
+      2 * (shapeOf(op.getQuery())[3] + shapeOf(op.getValue())[3]) + 14;
+  if (op.getSoftcap())
+    flops += kSoftcapFlops;
+  return countPairs(op) * flops;
 }
 
 /// Two products compute scores and gradients of probabilities, three the
 /// results.
 template <typename Op> static int64_t countBackward(Op op) {
-  return countPairs(op) *
-         (6 * shapeOf(op.getQuery())[3] + 4 * shapeOf(op.getValue())[3] + 16);
+  int64_t flops =
+      6 * shapeOf(op.getQuery())[3] + 4 * shapeOf(op.getValue())[3] + 16;
+  if (op.getSoftcap())
+    flops += kSoftcapFlops + kSoftcapSlopeFlops;
+  return countPairs(op) * flops;
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,12 +241,13 @@ LogicalResult AttentionOp::buildGradient(OpBuilder &builder,
                                          MutableArrayRef<Value> operandGrads) {
   return buildAttentionGradient(
       *this, 3, resultGrads, needed, operandGrads,
-      [&](ValueRange biases, bool needsBias) {
+      [&](ValueRange biases, IntegerAttr replacing, bool needsBias) {
         return AttentionGradOp::create(
             builder, gradientLoc(getLoc()), resultGrads[0], getQuery(),
             getKey(), getValue(), getResult(), getLogSumExp(), biases,
             getScaleAttr(), getCausalAttr(),
-            needsBias ? builder.getUnitAttr() : UnitAttr(), getBshdAttr());
+            needsBias ? builder.getUnitAttr() : UnitAttr(), getBshdAttr(),
+            getSoftcapAttr(), replacing);
       });
 }
 
@@ -220,7 +259,7 @@ LogicalResult AttentionOp::replaceByTrainingForm(RewriterBase &rewriter,
   rewriter.replaceOpWithNewOp<AttentionDropoutOp>(
       *this, getQuery(), getKey(), getValue(), seed, step, getBiases(),
       getScaleAttr(), getCausalAttr(), getDropoutAttr(),
-      rewriter.getI64IntegerAttr(index));
+      rewriter.getI64IntegerAttr(index), getSoftcapAttr(), getReplacingAttr());
   return success();
 }
 
@@ -251,7 +290,7 @@ ResultRange AttentionOp::getResultsWithHeads() {
   return getOperation()->getResults().take_front(1);
 }
 StringRef AttentionOp::getBshdKernelName() {
-  return getBshd() || !getBiases().empty() ? "" : "attention_bshd";
+  return hasBshdKernel(*this) ? "attention_bshd" : "";
 }
 void AttentionOp::setBshdLayout() { setBshd(true); }
 
@@ -289,7 +328,7 @@ ResultRange AttentionGradOp::getResultsWithHeads() {
   return getOperation()->getResults().take_front(3);
 }
 StringRef AttentionGradOp::getBshdKernelName() {
-  return getBshd() || !getBiases().empty() ? "" : "attention_grad_bshd";
+  return hasBshdKernel(*this) ? "attention_grad_bshd" : "";
 }
 void AttentionGradOp::setBshdLayout() { setBshd(true); }
 
@@ -313,11 +352,8 @@ static LogicalResult checkDropout(Adaptor op, const OpError &error) {
 
 /// The attributes of the catalog's kernels with dropout.
 template <typename Op> static SmallVector<int64_t> dropoutAttributes(Op op) {
-  SmallVector<int64_t> attributes = kernelAttributes(op);
-  attributes.push_back(
-      llvm::bit_cast<uint32_t>(op.getRatio().convertToFloat()));
-  attributes.push_back(op.getIndex());
-  return attributes;
+  return kernelAttributes(
+      op, {bitsOf(op.getRatio()), static_cast<int64_t>(op.getIndex())});
 }
 
 static LogicalResult inferTypes(AttentionDropoutOp::Adaptor op,
@@ -334,12 +370,13 @@ AttentionDropoutOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
                                   MutableArrayRef<Value> operandGrads) {
   return buildAttentionGradient(
       *this, 5, resultGrads, needed, operandGrads,
-      [&](ValueRange biases, bool needsBias) {
+      [&](ValueRange biases, IntegerAttr replacing, bool needsBias) {
         return AttentionDropoutGradOp::create(
             builder, gradientLoc(getLoc()), resultGrads[0], getQuery(),
             getKey(), getValue(), getResult(), getLogSumExp(), getSeed(),
             getStep(), biases, getScaleAttr(), getCausalAttr(), getRatioAttr(),
-            getIndexAttr(), needsBias ? builder.getUnitAttr() : UnitAttr());
+            getIndexAttr(), needsBias ? builder.getUnitAttr() : UnitAttr(),
+            getSoftcapAttr(), replacing);
       });
 }
 

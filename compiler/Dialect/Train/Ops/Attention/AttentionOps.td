@@ -25,6 +25,14 @@ def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, HeadLayou
     [2, B, H, T], the logarithm of the softmax's sum as two numbers that add up
     to it. A query whose scores are all minus infinity gives 0.
 
+    `replacing` is the number of a bias that replaces scores: where it is not 0,
+    it is the score itself, without the product and the other bias, which then
+    have no gradient. It is how a model fills scores with a finite number: a
+    query to which all keys are hidden takes their mean.
+
+    With `softcap` c the scaled scores s become c tanh(s / c) before biases are
+    added.
+
     `dropout` is the ratio of a dropout of the probabilities, which is the
     identity here: training replaces the op by `train.attention_dropout`.
 
@@ -37,13 +45,17 @@ def Train_AttentionOp : Train_InferredOp<"attention", [Differentiable, HeadLayou
     (C6) there are at most two biases.
     (C7) `bshd` excludes biases.
     (C8) `dropout` lies in [0, 1).
+    (C9) `softcap` is a positive normal number.
+    (C10) `replacing` is the number of a bias, from 0 on.
   }];
   let arguments = (ins Train_FloatTensor:$query, Train_FloatTensor:$key, // attention_c1, attention_c2
                    Train_FloatTensor:$value, // attention_c3
                    Variadic<Train_FloatTensor>:$biases, // attention_c5, attention_c6
                    F32Attr:$scale, UnitAttr:$causal, // attention_c4
                    UnitAttr:$bshd, // attention_c7
-                   OptionalAttr<F32Attr>:$dropout); // attention_c8
+                   OptionalAttr<F32Attr>:$dropout, // attention_c8
+                   OptionalAttr<F32Attr>:$softcap, // attention_c9
+                   OptionalAttr<I64Attr>:$replacing); // attention_c10
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp);
   let extraClassDeclaration = compatible # pins;
 }
@@ -63,7 +75,8 @@ def Train_AttentionGradOp : Train_InferredOp<"attention_grad", [HeadLayoutMethod
                    Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp,
                    Variadic<Train_FloatTensor>:$biases,
                    F32Attr:$scale, UnitAttr:$causal,
-                   UnitAttr:$needs_bias, UnitAttr:$bshd); // attention_grad_c1
+                   UnitAttr:$needs_bias, UnitAttr:$bshd, // attention_grad_c1
+                   OptionalAttr<F32Attr>:$softcap, OptionalAttr<I64Attr>:$replacing);
   let results = (outs Train_FloatTensor:$query_grad,
                  Train_FloatTensor:$key_grad, Train_FloatTensor:$value_grad,
                  Optional<Train_FloatTensor>:$bias_grad);
@@ -87,7 +100,8 @@ def Train_AttentionDropoutOp : Train_InferredOp<"attention_dropout", [Differenti
                    Train_IntTensor:$seed, Train_IntTensor:$step, // attention_dropout_c3
                    Variadic<Train_FloatTensor>:$biases,
                    F32Attr:$scale, UnitAttr:$causal,
-                   F32Attr:$ratio, I64Attr:$index); // attention_dropout_c2
+                   F32Attr:$ratio, I64Attr:$index, // attention_dropout_c2
+                   OptionalAttr<F32Attr>:$softcap, OptionalAttr<I64Attr>:$replacing);
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp);
   let extraClassDeclaration = compatible # pins;
 }
@@ -106,7 +120,7 @@ def Train_AttentionDropoutGradOp : Train_InferredOp<"attention_dropout_grad", [K
                    Variadic<Train_FloatTensor>:$biases,
                    F32Attr:$scale, UnitAttr:$causal,
                    F32Attr:$ratio, I64Attr:$index, // attention_dropout_grad_c1
-                   UnitAttr:$needs_bias);
+                   UnitAttr:$needs_bias, OptionalAttr<F32Attr>:$softcap, OptionalAttr<I64Attr>:$replacing);
   let results = (outs Train_FloatTensor:$query_grad,
                  Train_FloatTensor:$key_grad, Train_FloatTensor:$value_grad,
                  Optional<Train_FloatTensor>:$bias_grad);

@@ -10,12 +10,17 @@ using namespace mpc::train;
 
 /// Weighted means of values, which lie in `means` and at 0 for a query without
 /// keys.
-static NumberRange rangeOfMeans(Value query, Ranges operands, Ranges biases,
+template <typename Op>
+static NumberRange rangeOfMeans(Op op, Ranges operands, Ranges biases,
                                 const NumberRange &means) {
   const NumberRange &value = operands[2];
   NumberRange range = amp::withRoundingError(includingZero(means));
-  NumberRange scores =
-      amp::sumOf(lastExtent(query), amp::productOf(operands[0], operands[1]));
+  NumberRange scores = amp::sumOf(lastExtent(op.getQuery()),
+                                  amp::productOf(operands[0], operands[1]));
+  if (std::optional<APFloat> softcap = op.getSoftcap()) {
+    double cap = softcap->convertToDouble();
+    scores = NumberRange::within(-cap, cap, scores);
+  }
   for (const NumberRange &bias : biases)
     scores = amp::sumOf(scores, bias);
   range.mayBeNan = range.mayBeInfinite =
@@ -26,7 +31,7 @@ static NumberRange rangeOfMeans(Value query, Ranges operands, Ranges biases,
 /// The weights add up to 1.
 void AttentionOp::inferRanges(Ranges operands, Results results) {
   const NumberRange &value = operands[2];
-  results[0] = rangeOfMeans(getQuery(), operands, operands.drop_front(3),
+  results[0] = rangeOfMeans(*this, operands, operands.drop_front(3),
                             NumberRange::within(value.low, value.high));
 }
 
@@ -35,7 +40,7 @@ void AttentionDropoutOp::inferRanges(Ranges operands, Results results) {
   const NumberRange &value = operands[2];
   double most = 1 / (1 - getRatio().convertToDouble());
   results[0] =
-      rangeOfMeans(getQuery(), operands, operands.drop_front(5),
+      rangeOfMeans(*this, operands, operands.drop_front(5),
                    NumberRange::within(std::min(0.0, value.low * most),
                                        std::max(0.0, value.high * most)));
 }

@@ -126,6 +126,24 @@ func.func @attention_c8(%q: tensor<1x2x5x8xf32>) {
 
 // -----
 
+func.func @attention_c9(%q: tensor<1x2x5x8xf32>) {
+  // expected-error @+2 {{'train.attention' op 'softcap' must be a positive normal number}}
+  // expected-error @+1 {{'train.attention' op failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q {scale = 1.0 : f32, softcap = 0.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
+  return
+}
+
+// -----
+
+func.func @attention_c10(%q: tensor<1x2x5x8xf32>, %b: tensor<1x1x1x5xf32>) {
+  // expected-error @+2 {{'train.attention' op 'replacing' must be the number of one of the 1 biases, but is 1}}
+  // expected-error @+1 {{'train.attention' op failed to infer returned types}}
+  %0:2 = train.attention %q, %q, %q, %b {replacing = 1 : i64, scale = 1.0 : f32} : (tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x2x5x8xf32>, tensor<1x1x1x5xf32>) -> (tensor<1x2x5x8xf32>, tensor<2x1x2x5xf32>)
+  return
+}
+
+// -----
+
 func.func @attention_dropout_c1(%q: tensor<2x5x8xf32>, %n: tensor<i64>) {
   // expected-error @+2 {{'train.attention_dropout' op query, key and value must have rank 4, but have ranks 3, 3 and 3}}
   // expected-error @+1 {{'train.attention_dropout' op failed to infer returned types}}
