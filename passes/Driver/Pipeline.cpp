@@ -152,6 +152,8 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   pm.addPass(createDeriveTransposesPass());
   // Before lowering: generated code would read slices at an offset instead.
   pm.addNestedPass<func::FuncOp>(createFoldSlicesToViewsPass());
+  // After what could become a view has.
+  pm.addNestedPass<func::FuncOp>(createShareJoinsPass());
   pm.addPass(createLowerToLinalgPass());
   // Without this, a value computed twice would become two kernels.
   pm.addPass(createCSEPass());

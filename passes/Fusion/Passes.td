@@ -183,6 +183,26 @@ def FoldSlicesToViewsPass : Pass<"mpc-fold-slices-to-views", "::mlir::func::Func
   }];
 }
 
+def ShareJoinsPass : Pass<"mpc-share-joins", "::mlir::func::FuncOp"> {
+  let summary = "Build concatenations on others that they begin with";
+  let description = [{
+    A concatenation whose first operands are all those of an earlier one takes
+    its result instead. Networks with dense connections join all features before
+    each layer: each of n layers then copies two tensors, not up to n, each by
+    a kernel of its own.
+
+    It runs after differentiation, so that the gradient of a feature remains one
+    sum.
+
+    ```mlir
+    %0 = train.concat %a, %b {axis = 1 : i64} : ...
+    %1 = train.concat %a, %b, %c {axis = 1 : i64} : ...
+    // becomes
+    %1 = train.concat %0, %c {axis = 1 : i64} : ...
+    ```
+  }];
+}
+
 def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Lower every op without a catalog kernel to linalg on tensors";
   let description = [{
