@@ -157,6 +157,10 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   pm.addPass(createLowerToLinalgPass());
   // Without this, a value computed twice would become two kernels.
   pm.addPass(createCSEPass());
+  // Before data movements are merged: it makes slices of what was not read in
+  // parts, and moves transposes to where parts are read.
+  pm.addNestedPass<func::FuncOp>(createSinkIntoJoinsPass());
+  pm.addPass(createCSEPass());
   // Fusion could not merge two data movements, because each walks in the order
   // of its own output.
   pm.addNestedPass<func::FuncOp>(createComposeDataMovementPass());

@@ -231,6 +231,21 @@ def ComposeDataMovementPass : Pass<"mpc-compose-data-movement", "::mlir::func::F
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def SinkIntoJoinsPass : Pass<"mpc-sink-into-joins", "::mlir::func::FuncOp"> {
+  let summary = "Compute elementwise ops with the parts of a concatenation";
+  let description = [{
+    An elementwise op, or a transpose, that alone reads a concatenation is
+    computed for each part, and the results are concatenated: a rotary embedding
+    writes its result once, instead of halves with exchanged signs, which a sum
+    then reads. Other operands are sliced; ops whose results nothing else reads
+    are computed where their slices go.
+
+    An op stays as it is if it reads a computed value that another op reads as
+    well, because one kernel may compute both.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def SinkIntoSlicesPass : Pass<"mpc-sink-into-slices", "::mlir::func::FuncOp"> {
   let summary = "Compute elements where slices of them go";
   let description = [{

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Fusion/Elementwise.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Grad/EntryPoints.h"
 
@@ -23,9 +24,7 @@ namespace mpc {
 using namespace mlir;
 using namespace mpc;
 
-/// True if `op` computes each element of its only result, in order, from the
-/// elements of its operands at that position, which may broadcast.
-static bool isElementwise(linalg::GenericOp op) {
+bool mpc::isElementwise(linalg::GenericOp op) {
   if (op.getNumResults() != 1 || op.getNumReductionLoops() != 0 ||
       op.getNumDpsInputs() == 0)
     return false;
