@@ -246,12 +246,11 @@ private:
 } // namespace
 
 /// The number of operands of an instruction that are inputs.
-static unsigned countInputs(Operation &op) {
+static unsigned countInputs(Operation &op, const SymbolTable &symbols) {
   if (auto call = dyn_cast<exec::CallOp>(op))
     return kernelInputs(call.getKernel()).value_or(0);
   auto launch = cast<exec::LaunchOp>(op);
-  auto kernel = SymbolTable::lookupNearestSymbolFrom<func::FuncOp>(
-      &op, launch.getKernelAttr());
+  auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
   return kernel ? kernel.getNumArguments() : 0;
 }
 
@@ -259,13 +258,14 @@ int64_t
 mpc::requiredBytes(exec::EntryOp entry,
                    llvm::function_ref<ArrayRef<int64_t>(StringRef)> touchedBy) {
   Ranges read, written;
+  SymbolTable symbols(entry->getParentOfType<ModuleOp>());
   for (Operation &op : entry.getBody().front()) {
     auto operands = op.getAttrOfType<ArrayAttr>("operands");
     auto call = dyn_cast<exec::CallOp>(op);
     // How many rows of a table a lookup reads depends on the data.
     if (!operands || (call && call.getKernel() == "embedding"))
       continue;
-    unsigned inputs = countInputs(op);
+    unsigned inputs = countInputs(op, symbols);
     ArrayRef<int64_t> touched;
     if (auto launch = dyn_cast<exec::LaunchOp>(op))
       touched = touchedBy(launch.getKernel());

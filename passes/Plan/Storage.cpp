@@ -179,31 +179,34 @@ void StoragePlan::placePacks() {
   }
 }
 
-/// Whether all reads of the state's old value are done when `producer` writes
-/// the new one.
+/// Whether all uses of `reads`, a state's old value, are done when `producer`
+/// writes the new one.
 bool StoragePlan::canMakeInState(Operation *producer, Value value,
-                                 StringRef state) {
+                                 ArrayRef<Value> reads) {
   bool isFree = true;
-  for (auto read : func.getOps<train::ReadOp>())
-    if (read.getState() == state)
-      forEachUse(read.getResult(), [&](OpOperand &use) {
-        Operation *user = use.getOwner();
-        if (order.lookup(user) < order.lookup(producer))
-          return;
-        isFree &= user == producer && isa<func::CallOp>(user) &&
-                  mayReplace(cast<OpResult>(value), use);
-      });
+  for (Value read : reads)
+    forEachUse(read, [&](OpOperand &use) {
+      Operation *user = use.getOwner();
+      if (order.lookup(user) < order.lookup(producer))
+        return;
+      isFree &= user == producer && isa<func::CallOp>(user) &&
+                mayReplace(cast<OpResult>(value), use);
+    });
   return isFree;
 }
 
 /// Places new values of states in the states where possible; the others are
 /// copied there at the end.
 void StoragePlan::placeWrites() {
+  llvm::StringMap<SmallVector<Value, 1>> reads; // By state.
+  for (auto read : func.getOps<train::ReadOp>())
+    reads[read.getState()].push_back(read.getResult());
   for (auto write : func.getOps<train::WriteOp>()) {
     int64_t inside = 0;
     Value root = rootOf(write.getValue(), inside);
     if (!canBeMadeFor(write.getValue(), root, inside) ||
-        !canMakeInState(root.getDefiningOp(), root, write.getState()))
+        !canMakeInState(root.getDefiningOp(), root,
+                        reads.lookup(write.getState())))
       continue;
     unsigned block = newBlock(byteSize(cast<RankedTensorType>(root.getType())));
     blocks[block].inState = true;

@@ -73,7 +73,7 @@ private:
   mlir::Value replacedOperand(mlir::OpResult result) const;
   bool mayBeReplaced(mlir::Value value) const;
   bool canMakeInState(mlir::Operation *producer, mlir::Value value,
-                      llvm::StringRef state);
+                      llvm::ArrayRef<mlir::Value> reads);
   /// Calls `visit` with each use of the bytes of `value`, looking through
   /// views.
   static void forEachUse(mlir::Value value,
