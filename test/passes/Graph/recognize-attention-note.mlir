@@ -66,3 +66,16 @@ func.func @none(%q: tensor<2x5x8xf32>) -> tensor<2x5x8xf32> {
   %z = train.matmul %t, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32>
   return %z : tensor<2x5x8xf32>
 }
+
+// -----
+
+// CHECK: mpc.notes = ["product 'tiny' of a softmax: {{.*}}: the soft cap (tanh) is not a normal f32"]
+func.func @tiny_cap(%q: tensor<2x5x8xf32>) -> tensor<2x5x8xf32> {
+  %c = train.constant dense<1.0e-40> : tensor<f32> : tensor<f32>
+  %s = train.matmul %q, %q {transpose_rhs} : (tensor<2x5x8xf32>, tensor<2x5x8xf32>) -> tensor<2x5x5xf32>
+  %t = train.tanh %s : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %u = train.mul %t, %c : (tensor<2x5x5xf32>, tensor<f32>) -> tensor<2x5x5xf32>
+  %p = train.softmax %u {axis = 2 : i64} : (tensor<2x5x5xf32>) -> tensor<2x5x5xf32>
+  %y = train.matmul %p, %q : (tensor<2x5x5xf32>, tensor<2x5x8xf32>) -> tensor<2x5x8xf32> loc("tiny")
+  return %y : tensor<2x5x8xf32>
+}
