@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Support/Locations.h"
-#include "passes/Fusion/KernelGroup.h"
+#include "passes/Fusion/Kernels/KernelGroup.h"
 #include "passes/Fusion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,6 +1,6 @@
 //===- KernelGroup.h - Ops that become one kernel ---------------*- C++ -*-===//
-#ifndef MPC_PASSES_FUSION_KERNELGROUP_H
-#define MPC_PASSES_FUSION_KERNELGROUP_H
+#ifndef MPC_PASSES_FUSION_KERNELS_KERNELGROUP_H
+#define MPC_PASSES_FUSION_KERNELS_KERNELGROUP_H
 
 #include "compiler/Analysis/KernelSchedule.h"
 #include "compiler/Target/Backend.h"
@@ -33,4 +33,4 @@ void recomputeInUsers(llvm::MutableArrayRef<KernelGroup> groups,
 
 } // namespace mpc
 
-#endif // MPC_PASSES_FUSION_KERNELGROUP_H
+#endif // MPC_PASSES_FUSION_KERNELS_KERNELGROUP_H
