@@ -25,8 +25,8 @@ func.func @f(%x: tensor<2xi64> {mpc.range = [0]}) {
 
 // -----
 
-// expected-error @+1 {{'mpc.gradient_of' is not allowed on inputs}}
-func.func @f(%x: tensor<2xf32> {mpc.gradient_of = "w"}) {
+// expected-error @+1 {{'mpc.tf32' is not allowed on inputs}}
+func.func @f(%x: tensor<2xf32> {mpc.tf32}) {
   return
 }
 
