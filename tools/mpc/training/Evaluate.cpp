@@ -13,6 +13,9 @@
 using namespace mpc::tool;
 
 void mpc::tool::requireEvaluate(const Program &program) {
+  if (program.has("forward"))
+    throw Failure(Usage, program.path + ": the program was compiled with "
+                                        "--loss=external and has no loss");
   if (!program.has("evaluate"))
     throw Failure(Usage, program.path + ": the program only predicts and has "
                                         "no loss: its model has no parameters");
