@@ -18,6 +18,8 @@ packages=(
   libdnnl-dev libxxhash-dev libzip-dev zlib1g-dev
   libjpeg-dev libpng-dev
   libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libgtest-dev
+  # Both kinds of MPI, for tests.
+  openmpi-bin mpich
 )
 
 # Pythons other than Debian's bring their headers.

@@ -30,7 +30,7 @@ mpc::describeProgram(const CompileOptions &options, ModuleOp module) {
   facts["model_path"] = options.modelPath;
   // Updates divide by the number actually accumulated: see
   // mpc_session_finish_update.
-  if (options.accumulate > 1)
+  if (options.accumulate > 1 || options.dataParallel)
     facts["incomplete-updates"] = "weighted";
   if (options.observes() || options.profiles())
     facts["observe"] = options.profiles() ? "profile" : "numerics";

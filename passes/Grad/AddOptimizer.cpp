@@ -66,7 +66,7 @@ struct AddOptimizerPass
     if (failed(pack))
       return signalPassFailure();
     parameters = *pack;
-    if (accumulate > 1)
+    if (accumulate > 1 || dataParallel)
       buildAccumulate(func, gradients, *packing);
     else
       buildStep(func, gradients, *packing);
@@ -455,12 +455,18 @@ private:
     divideSeed(builder, seed, how);
 
     builder.setInsertionPoint(getReturn(func));
-    train::StateOp gradientSum =
-        program().createState(StateRole::GradientSum, packing.type,
-                              /*value=*/nullptr, packing.slots);
-    Value sum = read(builder, gradientSum);
-    write(builder, gradientSum,
-          train::AddOp::create(builder, updateLoc(), sum, gradients));
+    if (accumulate > 1) {
+      train::StateOp gradientSum =
+          program().createState(StateRole::GradientSum, packing.type,
+                                /*value=*/nullptr, packing.slots);
+      Value sum = read(builder, gradientSum);
+      write(builder, gradientSum,
+            train::AddOp::create(builder, updateLoc(), sum, gradients));
+    } else {
+      write(builder,
+            program().createState(StateRole::RankGradients, packing.type),
+            gradients);
+    }
     Value share = loss, divisor = how.divisor;
     if (divisor)
       share = train::LossShareOp::create(builder, updateLoc(), loss, divisor,
@@ -472,24 +478,53 @@ private:
       addTo(builder, StateRole::LossDivisor, divisor);
     addTo(builder, StateRole::LossSum, share);
     countMicroSteps(builder, func);
+    if (dataParallel)
+      addRankToSeed(func);
     buildApply(packing, how, getElementTypeOrSelf(loss));
+  }
+
+  static SmallVector<train::ReadOp> readsOf(func::FuncOp func,
+                                            train::StateOp state) {
+    SmallVector<train::ReadOp> reads;
+    func.walk([&](train::ReadOp op) {
+      if (op.getState() == state.getSymName())
+        reads.push_back(op);
+    });
+    return reads;
   }
 
   /// Random numbers are keyed by the step, which does not change between two
   /// updates, so micro-batches get a counter of their own.
   void countMicroSteps(OpBuilder &builder, func::FuncOp func) {
     train::StateOp steps = program().state(StateRole::StepCount);
-    SmallVector<train::ReadOp> reads;
-    func.walk([&](train::ReadOp op) {
-      if (steps && op.getState() == steps.getSymName())
-        reads.push_back(op);
-    });
+    SmallVector<train::ReadOp> reads =
+        steps ? readsOf(func, steps) : SmallVector<train::ReadOp>();
     if (reads.empty())
       return;
     train::StateOp counter = counterOf(StateRole::MicroStep);
     for (train::ReadOp op : reads)
       op.setState(counter.getSymName());
     advance(builder, counter, reads.front());
+  }
+
+  /// Gives each rank random numbers of its own. Those of `apply` stay equal on
+  /// all ranks, like the weights.
+  void addRankToSeed(func::FuncOp func) {
+    train::StateOp seed = program().state(StateRole::RandomSeed);
+    SmallVector<train::ReadOp> reads =
+        seed ? readsOf(func, seed) : SmallVector<train::ReadOp>();
+    if (reads.empty())
+      return;
+    train::StateOp rankSeed = program().createState(
+        StateRole::RankSeed, cast<RankedTensorType>(seed.getType()));
+    for (train::ReadOp read : reads) {
+      OpBuilder builder(read->getContext());
+      builder.setInsertionPointAfter(read);
+      Value own = train::ReadOp::create(builder, read.getLoc(), rankSeed);
+      auto sum = train::IntegerOp::create(builder, read.getLoc(), read, own,
+                                          train::IntegerOperation::Add);
+      read.getResult().replaceAllUsesExcept(sum, sum);
+    }
   }
 
   /// Builds `apply`, which updates from the sums and resets them.
@@ -502,7 +537,7 @@ private:
     program().setRole(func, EntryRole::Apply);
     builder.setInsertionPointToStart(func.addEntryBlock());
     builder.setInsertionPoint(func::ReturnOp::create(builder, loc));
-    train::StateOp gradientSum = program().state(StateRole::GradientSum);
+    train::StateOp gradientSum = program().carriedGradients();
     train::StateOp lossSum = program().state(StateRole::LossSum);
     Value gradients = read(builder, gradientSum);
     Value loss = read(builder, lossSum), factor;
@@ -530,9 +565,11 @@ private:
         {loss, outputAttributes(&getContext(), "loss")}};
     llvm::append_range(outputs,
                        buildUpdate(builder, func, gradients, packing, factor));
-    Value zero = createScalar(builder, loc, packing.elementType(), 0.0);
-    write(builder, gradientSum,
-          train::BroadcastToOp::create(builder, loc, packing.type, zero));
+    if (accumulate > 1) {
+      Value zero = createScalar(builder, loc, packing.elementType(), 0.0);
+      write(builder, gradientSum,
+            train::BroadcastToOp::create(builder, loc, packing.type, zero));
+    }
     setOutputs(func, outputs);
   }
 

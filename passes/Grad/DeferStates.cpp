@@ -40,8 +40,11 @@ struct DeferStatesPass : mpc::impl::DeferStatesPassBase<DeferStatesPass> {
     func::FuncOp apply = program.entry(EntryRole::Apply);
     if (!accumulate || !apply)
       return;
-    // States that apply writes as well carry sums from accumulate to apply.
+    // States that apply writes as well carry sums from accumulate to apply, as
+    // do the gradients, which a single micro-batch does not add up.
     llvm::StringSet<> carried;
+    if (train::StateOp sum = program.carriedGradients())
+      carried.insert(sum.getSymName());
     for (auto write : apply.front().getOps<train::WriteOp>())
       carried.insert(write.getState());
     SmallVector<train::WriteOp> writes(

@@ -72,11 +72,12 @@ private:
   }
 
   LogicalResult refuseOptions() {
-    if (accumulate <= 1)
+    if (accumulate <= 1 && !dataParallel)
       return success();
     return emitUsageError(getOperation().getLoc())
-           << "option 'accumulate' does not apply: the model brings its own "
-              "training step, which takes one batch";
+           << "option '" << (dataParallel ? "data-parallel" : "accumulate")
+           << "' does not apply: the model brings its own training step, which "
+              "takes one batch";
   }
 
   /// Removes the gradients from the results of `train`, which from then on

@@ -162,7 +162,8 @@ def AddOptimizerPass : Pass<"mpc-add-optimizer", "::mlir::ModuleOp"> {
     slot at a multiple of 16 elements); every function reads it once and unpacks
     what it needs. `train` becomes `step`, which packs the gradients, computes
     their norm, clips them if requested, and updates parameters, moments and the
-    step counter. If `accumulate` is above 1, it becomes `accumulate`, which
+    step counter. If `accumulate` is above 1, or with `data-parallel`, it becomes
+    `accumulate`, which
     adds the gradients to the state `@gradients` and the loss to `@loss_sum`,
     and `apply`, which updates. The update equals that of one batch with all
     samples: a loss that is a sum (`LossReductionOpInterface`) is summed, a mean

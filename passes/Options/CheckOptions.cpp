@@ -86,6 +86,8 @@ static std::string checkExternalUpdate(const CompileOptions &options) {
   const std::string asked = valueOf(options, OptionId::optimizer);
   if (options.accumulate > 1)
     return optionName(OptionId::accumulate) + " has no effect with " + asked;
+  if (options.dataParallel)
+    return optionName(OptionId::dataParallel) + " has no effect with " + asked;
   if (options.masterWeights != "fp32")
     return optionName(OptionId::masterWeights) + " has no effect with " + asked;
   if (precisionOf(options.precision).scalesLoss() &&

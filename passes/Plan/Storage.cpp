@@ -204,6 +204,15 @@ void StoragePlan::placeWrites() {
   for (auto write : func.getOps<train::WriteOp>()) {
     int64_t inside = 0;
     Value root = rootOf(write.getValue(), inside);
+    // The parts of a pack are computed one after the other, so in a state only
+    // if its old value is never read.
+    auto pack = write.getValue().getDefiningOp<train::PackOp>();
+    if (pack && reads.lookup(write.getState()).empty()) {
+      Block &block = blocks[places.lookup(pack.getResult()).block];
+      block.inState = true;
+      block.offset = stateOffsets.lookup(write.getState());
+      continue;
+    }
     if (!canBeMadeFor(write.getValue(), root, inside) ||
         !canMakeInState(root.getDefiningOp(), root,
                         reads.lookup(write.getState())))

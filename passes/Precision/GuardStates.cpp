@@ -28,7 +28,7 @@ using namespace mpc;
 /// Empty if there are no gradients.
 static SmallVector<Value> findTested(func::FuncOp func) {
   SmallVector<Value> tested = findGradientPacks(func);
-  train::StateOp sums = Program::around(func).state(StateRole::GradientSum);
+  train::StateOp sums = Program::around(func).carriedGradients();
   if (tested.empty() && sums)
     if (train::ReadOp read = train::findRead(func, sums))
       tested.push_back(read);

@@ -74,7 +74,7 @@ static TrainingFunction inspect(func::FuncOp func) {
   TrainingFunction found;
   found.func = func;
   found.updates = updatesParameters(func);
-  train::StateOp sums = Program::around(func).state(StateRole::GradientSum);
+  train::StateOp sums = Program::around(func).carriedGradients();
   Value sum;
   for (Operation &op : func.front()) {
     if (auto constant = dyn_cast<train::ConstantOp>(op);

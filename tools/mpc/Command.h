@@ -26,6 +26,7 @@ enum ExitCode {
   Numeric = 6,  ///< Training diverged.
   Limit = 7,    ///< Out of memory, or a limit was exceeded.
   NoDevice = 8, ///< No such device, or no code for it in the package.
+  RankLost = 9, ///< Another process of the run is gone.
   Stopped = 75, ///< Stopped by a signal: --resume continues.
 };
 

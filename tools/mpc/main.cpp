@@ -72,8 +72,8 @@ static const CLI::App &parsedLeaf(const CLI::App &app) {
 #define MPC_EXIT_CODES                                                         \
   "Exit codes: 0 success, 1 internal error (compare, report: a difference), "  \
   "2 wrong\nusage or data, 3 invalid model, 4 input/output, 5 damaged file, "  \
-  "6 training\ndiverged, 7 out of memory, 8 no such device, 75 stopped by a "  \
-  "signal.\n"
+  "6 training\ndiverged, 7 out of memory, 8 no such device, 9 another rank is " \
+  "gone, 75 stopped\nby a signal.\n"
 
 #ifdef MPC_HAS_COMPILER
 static constexpr const char *kFooter =

@@ -117,8 +117,8 @@ private:
     addNote(
         module,
         "the loss is a ratio of numbers that depend on the data, at '" +
-            nodeName(loc).str() +
-            "': option 'accumulate' weights micro-batches equally, whatever "
+            nodeName(loc).str() + "': " + option() +
+            " weights micro-batches equally, whatever "
             "their divisors; losses with ignore_index and sum(loss * mask) / "
             "sum(mask) are weighted by their divisors, like one batch");
     return result;
@@ -126,15 +126,16 @@ private:
 
   void noteAveraged(Value term, StringRef what) {
     addNote(module, "the loss " + what.str() + ", at '" +
-                        nodeName(term.getLoc()).str() +
-                        "': option 'accumulate' averages over micro-batches, "
+                        nodeName(term.getLoc()).str() + "': " + option() +
+                        " averages over micro-batches, "
                         "which may differ from the loss of one large batch");
   }
 
   void noteJoined(Operation *op, bool isSumReduction) {
     addNote(module, "'" + nodeName(op->getLoc()).str() +
                         "' combines the samples of a batch, so the losses of "
-                        "micro-batches, which option 'accumulate' " +
+                        "micro-batches, which " +
+                        option() + " " +
                         (isSumReduction ? "adds up" : "averages") +
                         ", may differ from the loss of one large batch");
   }
@@ -152,18 +153,17 @@ private:
                        "the loss is a sum over the batch, at '" +
                            nodeName(term.value.getLoc()).str() +
                            "', divided by a multiple of the batch size, " +
-                           std::to_string(batchSize) +
-                           ": option 'accumulate' treats it as a mean");
+                           std::to_string(batchSize) + ": " + option() +
+                           " treats it as a mean");
   }
 
   void noteFactor(const LossTerms &terms) {
     for (const LossTerm &term : terms.dataTerms)
       if (term.factor != 1)
-        return addNote(
-            module,
-            "the loss is a sum over the batch, at '" +
-                nodeName(term.value.getLoc()).str() +
-                "', times a number: option 'accumulate' adds micro-batches up");
+        return addNote(module, "the loss is a sum over the batch, at '" +
+                                   nodeName(term.value.getLoc()).str() +
+                                   "', times a number: " + option() +
+                                   " adds micro-batches up");
   }
 
   void noteRepeated(Value term) {
@@ -171,9 +171,19 @@ private:
     addNote(
         module,
         "the loss is a sum over the batch and a term of weights alone, at '" +
-            nodeName(term.getLoc()).str() + "': option 'accumulate'=" + times +
-            " adds micro-batches up, so this term counts " + times +
-            " times; divide it by that, or take the mean over the batch");
+            nodeName(term.getLoc()).str() + "': " +
+            (count > 1 ? "option 'accumulate'=" + times +
+                             " adds micro-batches up, so this term counts " +
+                             times + " times; divide it by that"
+                       : "option 'data-parallel' adds the batches of all ranks "
+                         "up, so this term counts once for each; divide it by "
+                         "their number") +
+            ", or take the mean over the batch");
+  }
+
+  /// The option that makes several batches of one: each rank has one.
+  std::string option() const {
+    return count > 1 ? "option 'accumulate'" : "option 'data-parallel'";
   }
 
   OpBuilder &builder;

@@ -21,7 +21,7 @@ ROLES = (
     *("pending_control", "fp8_scales", "fp8_history", "fp8_amax", "working_copy", "derived"),
     *("control", "step_count", "micro_step", "average_count", "total_steps", "learning_rate"),
     *("random_seed", "loss_sum", "loss_divisor", "loss_scale", "loss_scale_streak"),
-    *("optimizer_number", "fault_place", "fault_value", "residual"),
+    *("optimizer_number", "fault_place", "fault_value", "residual", "rank_seed", "rank_gradients"),
 )
 
 

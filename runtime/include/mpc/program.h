@@ -64,7 +64,9 @@ typedef enum mpc_state_role_e {
   MPC_STATE_OPTIMIZER_NUMBER = 28,
   MPC_STATE_FAULT_PLACE = 29,  // For --observe: the op to inject a fault into.
   MPC_STATE_FAULT_VALUE = 30,
-  MPC_STATE_RESIDUAL = 31,  // What `forward` leaves for `backward`.
+  MPC_STATE_RESIDUAL = 31,   // What `forward` leaves for `backward`.
+  MPC_STATE_RANK_SEED = 32,  // What this rank adds to the random seed, i64.
+  MPC_STATE_RANK_GRADIENTS = 33,  // Those of one batch.
 } mpc_state_role_t;
 
 // A state tensor, by its ONNX name ("fc1.weight"). A packed state has one

@@ -3,6 +3,7 @@
 #ifndef MPC_SESSION_H_
 #define MPC_SESSION_H_
 
+#include "mpc/communicator.h"
 #include "mpc/program.h"
 #include "mpc/status.h"
 #include "mpc/tensor.h"
@@ -45,6 +46,10 @@ typedef struct mpc_session_options_s {
                             // functions. Whoever can write to the folder can
                             // run code in this process. NULL: the code is in
                             // memory only.
+  const mpc_communicator_t* communicator;  // The ranks that train the program
+                                           // together; see below. Copied, but
+                                           // what it refers to must outlive
+                                           // the session. NULL: one rank.
 } mpc_session_options_t;
 
 // What one step did. Set `struct_size` to sizeof(mpc_step_info_t); fields that
@@ -140,6 +145,15 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_kernel_info(
 // With loss scaling, an overflow of gradients is not an error if the loss is
 // finite, unless it happens 20 times in a row at the smallest scale.
 //
+// With a communicator, the call that ends with an update combines the batches
+// of all ranks since the last one, as if they were micro-batches of one batch:
+// gradients and losses of the ranks are weighted like those of micro-batches,
+// running statistics are averaged, and every rank makes the same update and
+// reports the same `update_loss`. All ranks must create their sessions with the
+// same program, seed and states, and make the same updates; a rank that has no
+// batch left calls mpc_session_finish_update. A loss or gradient that is not
+// finite is reported by all ranks, at the update. Steps are synchronous.
+//
 // Blocks until the device has finished. Errors other than MPC_NUMERIC leave
 // weights and loss scale unchanged, except MPC_DEVICE_LOST: the session can
 // then only be destroyed.
@@ -162,7 +176,8 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_kernel_info(
 // unknown: write the number of updates to the state "total_steps" (i64) before
 // the first step, or compile with --total-steps. Returns MPC_NUMERIC as
 // described above, MPC_OUT_OF_MEMORY (nothing has changed), or MPC_DEVICE_LOST
-// if a kernel failed midway.
+// if a kernel failed midway. Returns MPC_RANK_LOST if another rank is gone,
+// after which the session can only be destroyed.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_step(mpc_session_t* session,
                                                    const mpc_tensor_t* inputs,
                                                    size_t num_inputs,
@@ -173,7 +188,9 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_step(mpc_session_t* session,
 // batch. `out_info` (which may be NULL) describes the update, which counts as a
 // separate call and whose `loss` is its `update_loss`. Waits for all queued
 // work. If there are no such micro-batches (always the case in programs without
-// accumulation), this is mpc_session_synchronize.
+// accumulation), this is mpc_session_synchronize. With a communicator, all
+// ranks must call it, or mpc_session_step, for the same update; this one may
+// have no micro-batches.
 //
 // Returns the errors of mpc_session_step, and MPC_INVALID_ARGUMENT if the
 // program was compiled by a version of mpc without support for incomplete
@@ -216,8 +233,8 @@ typedef struct mpc_metrics_s {
   double correct;     // Weighted number of correct predictions.
   uint64_t samples;   // Samples seen.
   uint8_t has_accuracy;
-  double counted;  // Weight of the labels that the loss does not ignore: all
-                   // samples, unless the loss is a mean over all labels.
+  double counted;     // Weight of the labels that the loss does not ignore: all
+                      // samples, unless the loss is a mean over all labels.
   double* part_sums;  // If not NULL and the loss is a sum of losses: the first
   size_t num_parts;   // num_parts of these, without their factors in the sum,
                       // are added to the elements, in the order of the outputs
@@ -303,9 +320,11 @@ mpc_session_load_latest(mpc_session_t* session, const char* folder,
 // not have are dropped, those that the checkpoint does not have keep their
 // initial values, and weights are rounded or widened. `*out_mismatch` receives
 // a message about the first such state (same ownership), or NULL.
-MPC_API MPC_MUST_USE mpc_status_t
-mpc_session_resume(mpc_session_t* session, const char* folder, char** out_path,
-                   char** out_warning, char** out_mismatch);
+MPC_API MPC_MUST_USE mpc_status_t mpc_session_resume(mpc_session_t* session,
+                                                     const char* folder,
+                                                     char** out_path,
+                                                     char** out_warning,
+                                                     char** out_mismatch);
 
 // Removes all but the newest `keep` (at least 1) complete checkpoints
 // `step-<number>` of a folder, and the remains of interrupted saves (their
@@ -315,8 +334,8 @@ mpc_session_resume(mpc_session_t* session, const char* folder, char** out_path,
 MPC_API MPC_MUST_USE mpc_status_t mpc_checkpoint_prune(const char* folder,
                                                        size_t keep);
 
-// Removes only the remains of interrupted saves. A folder that does not exist is
-// not an error.
+// Removes only the remains of interrupted saves. A folder that does not exist
+// is not an error.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_checkpoint_remove_leftovers(const char* folder);
 

@@ -33,6 +33,8 @@ typedef enum mpc_code_e {
   MPC_DAMAGED = 8,           // Use another copy of the file.
   MPC_NUMERIC = 9,  // Training diverged: lower the learning rate or check the
                     // data.
+  MPC_RANK_LOST = 10,  // Another rank is gone: start all ranks again, from the
+                       // last checkpoint.
 } mpc_code_t;
 
 // NULL is success. Any other status is owned by the caller that receives it,

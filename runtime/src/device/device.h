@@ -59,6 +59,14 @@ struct Values {
   uint64_t bits[kMaxValues];
 };
 
+// Told, by the thread that runs a submission, after each instruction.
+class RunListener {
+ public:
+  virtual ~RunListener() = default;
+  // So many instructions of the entry point have run.
+  virtual void ran(size_t instructions) = 0;
+};
+
 // Work that is queued as a unit: the inputs are copied, the entry points run in
 // order, and values are read before, between and after them.
 struct Submission {
@@ -68,6 +76,7 @@ struct Submission {
   size_t num_entries = 0;
   const Value* values = nullptr;  // At most kMaxValues.
   size_t num_values = 0;
+  RunListener* listener = nullptr;  // Hosts only, for a single entry point.
 };
 
 // The entry points of a program, prepared to run at fixed addresses. After a

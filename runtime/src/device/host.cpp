@@ -179,7 +179,7 @@ class HostExecutable : public Executable {
   void copy_inputs(const Submission& submission) const;
   // `*changed` tells whether states have changed so far; the function updates
   // it.
-  mpc_status_t run(uint32_t entry, bool* changed) const;
+  mpc_status_t run(uint32_t entry, RunListener* listener, bool* changed) const;
   void read_values(const Submission& submission, size_t entries_done);
   uint8_t* memory(schema::Space space) const {
     return space == schema::Space::Arena ? arena_ : states_;
@@ -332,7 +332,8 @@ mpc_status_t HostExecutable::execute(const Submission& submission) {
   read_values(submission, 0);
   bool changed = false;
   for (size_t i = 0; i < submission.num_entries; ++i) {
-    MPC_RETURN_IF_ERROR(run(submission.entries[i], &changed));
+    MPC_RETURN_IF_ERROR(
+        run(submission.entries[i], submission.listener, &changed));
     read_values(submission, i + 1);
   }
   return nullptr;
@@ -351,7 +352,8 @@ void HostExecutable::copy_inputs(const Submission& submission) const {
   if (profile_) profile_->add(profile_->inputs_record(), begin, now_ns());
 }
 
-mpc_status_t HostExecutable::run(uint32_t entry, bool* changed) const {
+mpc_status_t HostExecutable::run(uint32_t entry, RunListener* listener,
+                                 bool* changed) const {
   const std::vector<Call>& calls = calls_[entry];
   const size_t num_readonly_instructions =
       variant_.entries()->Get(entry)->reads_only();
@@ -359,6 +361,7 @@ mpc_status_t HostExecutable::run(uint32_t entry, bool* changed) const {
     if (profile_ ? !run_measured(calls[i], profile_->record_of(entry, i))
                  : !run_call(calls[i]))
       return failed(entry, i, *changed || i >= num_readonly_instructions);
+    if (listener) listener->ran(i + 1);
   }
   *changed |= calls.size() > num_readonly_instructions;
   return nullptr;

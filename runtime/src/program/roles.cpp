@@ -101,7 +101,8 @@ StateKind kind_of(StateRole role) {
   if (role == StateRole::Constant || role == StateRole::FaultValue)
     return StateKind::Constant;
   if (role == StateRole::WorkingCopy) return StateKind::WorkingCopy;
-  if (role == StateRole::Derived || role == StateRole::Residual)
+  if (role == StateRole::Derived || role == StateRole::Residual ||
+      role == StateRole::RankSeed || role == StateRole::RankGradients)
     return StateKind::Derived;
   if (role >= StateRole::Control || role == StateRole::PendingControl)
     return StateKind::Control;
@@ -116,6 +117,7 @@ struct Number {
 constexpr Number kNumbers[] = {
     {StateRole::StepCount, schema::DType::I64},
     {StateRole::RandomSeed, schema::DType::I64},
+    {StateRole::RankSeed, schema::DType::I64},
     {StateRole::TotalSteps, schema::DType::I64},
     {StateRole::LossScale, schema::DType::F32},
     {StateRole::LossScaleStreak, schema::DType::I32},

@@ -118,7 +118,9 @@ mpc_status_t create_session(const mpc_program_t* program,
   auto session = std::make_unique<mpc_session_s>();
   session->program = program;
   session->files = &files;
-  session->asynchronous = options.asynchronous != 0;
+  MPC_RETURN_IF_ERROR(
+      Ranks::join(options.communicator, *program, &session->ranks));
+  session->asynchronous = options.asynchronous != 0 && !session->ranks;
   session->allow_non_finite = options.allow_non_finite != 0;
   OpenedDevice opened;
   MPC_RETURN_IF_ERROR(open_device(
@@ -130,6 +132,16 @@ mpc_status_t create_session(const mpc_program_t* program,
   session->batches = find_batch_entries(*program, *session->variant);
   session->known = session->batches.front().known;
   session->reads = session->batches.front().reads;
+  if (session->ranks) {
+    if (session->known.apply < 0)
+      return mpc_status_make(MPC_INVALID_ARGUMENT,
+                             "the program does not train, but its session has "
+                             "a communicator");
+    std::vector<uint32_t> entries;
+    for (const BatchEntries& batch : session->batches)
+      entries.push_back(static_cast<uint32_t>(batch.known.step));
+    session->ranks->set_entries(*session->variant, entries, entries.front());
+  }
   session->input_room.reserve(most_inputs(*session->variant));
   MPC_RETURN_IF_ERROR(session->device->allocate(
       program->root->state_size(), session->variant->arena_size()));
@@ -141,6 +153,8 @@ mpc_status_t create_session(const mpc_program_t* program,
     MPC_RETURN_IF_ERROR(session->device->upload(schema::Space::State, 0,
                                                 copy.data(), copy.size()));
   }
+  if (session->ranks)
+    MPC_RETURN_IF_ERROR(session->ranks->write_seed(session->device.get()));
   MPC_RETURN_IF_ERROR(session->device->prepare(&session->executable));
   MPC_RETURN_IF_ERROR(initialize_states(session.get()));
   *out_session = session.release();

@@ -15,7 +15,8 @@ mpc_status_t check_alive(const mpc_session_t& session) {
 }
 
 mpc_status_t note_loss(mpc_session_t* session, mpc_status_t status) {
-  if (mpc_status_code(status) == MPC_DEVICE_LOST) session->lost = true;
+  const mpc_code_t code = mpc_status_code(status);
+  if (code == MPC_DEVICE_LOST || code == MPC_RANK_LOST) session->lost = true;
   return status;
 }
 
@@ -71,8 +72,7 @@ mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
   Values values;
   MPC_RETURN_IF_ERROR(
       note_loss(session, session->executable->submit(submission)));
-  MPC_RETURN_IF_ERROR(
-      note_loss(session, session->executable->wait(&values)));
+  MPC_RETURN_IF_ERROR(note_loss(session, session->executable->wait(&values)));
   if (role == schema::EntryRole::Forward) session->has_residuals = true;
   return nullptr;
 }

@@ -13,6 +13,7 @@
 #include "runtime/src/base/files.h"
 #include "runtime/src/device/device.h"
 #include "runtime/src/program/program.h"
+#include "runtime/src/ranks/ranks.h"
 
 namespace mpc::runtime {
 
@@ -112,6 +113,8 @@ struct mpc_session_s {
   mpc::runtime::KnownEntries known;
   mpc::runtime::StepReads reads;
   mpc::runtime::PendingSteps pending;
+  std::unique_ptr<mpc::runtime::Ranks> ranks;  // Null: there is only one.
+  uint64_t shared_updates = 0;                 // With other ranks.
   mpc::runtime::Progress progress;
   mpc_step_info_t last_step = {};  // The last step that was finished.
   uint64_t num_calls = 0;          // Steps that were queued so far.

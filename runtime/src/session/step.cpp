@@ -62,6 +62,60 @@ mpc_status_t queue_call(mpc_session_t* session, const Submission& submission,
   return nullptr;
 }
 
+// Queues the update for the micro-batches since the last update.
+mpc_status_t queue_update(mpc_session_t* session, PendingSteps::Step step) {
+  const KnownEntries& known = session->known;
+  uint32_t entries[2];
+  size_t num_entries = 0;
+  for (int entry : {known.apply, known.derive})
+    if (entry >= 0) entries[num_entries++] = static_cast<uint32_t>(entry);
+  Submission submission;
+  submission.entries = entries;
+  submission.num_entries = num_entries;
+  submission.values = session->reads.update_values;
+  submission.num_values = session->reads.count;
+  return queue_call(session, submission, step);
+}
+
+// Makes the update of all ranks, after this rank's last micro-batch of it, if
+// it has one.
+mpc_status_t queue_shared_update(mpc_session_t* session, const Input* inputs,
+                                 size_t num_inputs, PendingSteps::Step step) {
+  const KnownEntries& known = session->known;
+  bool are_summed = false;
+  if (!step.only_updates) {
+    const uint32_t entry = static_cast<uint32_t>(known.step);
+    Submission batch;
+    batch.inputs = inputs;
+    batch.num_inputs = num_inputs;
+    batch.entries = &entry;
+    batch.num_entries = 1;
+    batch.listener =
+        session->ranks->begin_overlap(session->device.get(), entry);
+    Values none;
+    mpc_status_t status =
+        note_loss(session, session->executable->submit(batch));
+    if (!status) status = note_loss(session, session->executable->wait(&none));
+    if (batch.listener) {
+      mpc_status_t sums = session->ranks->end_overlap(status != nullptr);
+      // Other ranks have a part of the gradients, or this one has.
+      if (status || sums) session->lost = true;
+      if (status)
+        mpc_status_free(sums);
+      else
+        status = sums;
+      are_summed = true;
+    }
+    MPC_RETURN_IF_ERROR(status);
+  }
+  mpc_status_t status =
+      session->ranks->combine(session->device.get(), ++session->shared_updates,
+                              step.batches > 0, are_summed);
+  if (status) session->lost = true;
+  MPC_RETURN_IF_ERROR(status);
+  return queue_update(session, step);
+}
+
 // Queues one call of mpc_session_step.
 mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
                         size_t num_inputs) {
@@ -73,6 +127,9 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
       known.apply < 0 ? 1 : session->progress.micro_step + 1;
   const bool updates =
       known.apply < 0 || batches >= session->program->root->accumulate();
+  if (session->ranks && updates)
+    return queue_shared_update(session, session->input_room.data(), num_inputs,
+                               {0, true, false, batches});
   uint32_t entries[3];
   size_t num_entries = 0;
   for (int entry : {known.step, known.apply, known.derive})
@@ -86,22 +143,6 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
   submission.values = session->reads.values;
   submission.num_values = session->reads.count;
   return queue_call(session, submission, {0, updates, false, batches});
-}
-
-// Queues the update for the micro-batches since the last update.
-mpc_status_t queue_update(mpc_session_t* session) {
-  const KnownEntries& known = session->known;
-  uint32_t entries[2];
-  size_t num_entries = 0;
-  for (int entry : {known.apply, known.derive})
-    if (entry >= 0) entries[num_entries++] = static_cast<uint32_t>(entry);
-  Submission submission;
-  submission.entries = entries;
-  submission.num_entries = num_entries;
-  submission.values = session->reads.update_values;
-  submission.num_values = session->reads.count;
-  return queue_call(session, submission,
-                    {0, true, true, session->progress.micro_step});
 }
 
 // The mean loss of the micro-batches of an update.
@@ -212,6 +253,8 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
     if (!info.skipped) ++progress.steps;
     outcome->fault = take_update(session, info, loss_non_finite,
                                  is_set(values, reads.update_finite));
+  } else if (session->ranks) {
+    // At the update, which has no finite loss or norm, all ranks report it.
   } else if (loss_non_finite) {
     outcome->fault = Fault::kLoss;
   } else if (makes_gradients_non_finite(*session, values)) {
@@ -439,7 +482,7 @@ mpc_status_t finish_update(mpc_session_t* session, mpc_step_info_t* out_info) {
   MPC_RETURN_IF_ERROR(check_info(out_info));
   MPC_RETURN_IF_ERROR(check_alive(*session));
   mpc_step_info_t info;
-  if (session->progress.micro_step > 0) {
+  if (session->progress.micro_step > 0 || session->ranks) {
     if (!supports_incomplete_updates(*session))
       return mpc_status_make(
           MPC_INVALID_ARGUMENT,
@@ -451,7 +494,11 @@ mpc_status_t finish_update(mpc_session_t* session, mpc_step_info_t* out_info) {
     // An earlier step may have failed, which must be reported first.
     MPC_RETURN_IF_ERROR(fill_step_info(
         finish_until(session, 0, nullptr, 0, &info), info, out_info));
-    MPC_RETURN_IF_ERROR(queue_update(session));
+    const PendingSteps::Step step = {0, true, true,
+                                     session->progress.micro_step};
+    MPC_RETURN_IF_ERROR(session->ranks
+                            ? queue_shared_update(session, nullptr, 0, step)
+                            : queue_update(session, step));
   }
   return fill_step_info(finish_until(session, 0, nullptr, 0, &info), info,
                         out_info);

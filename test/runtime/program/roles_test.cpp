@@ -20,7 +20,8 @@ struct Edit {
 const Edit kWrong[] = {
     {"state 'step_count': its role is unknown",
      [](ProgramT& p) {
-       p.states[3]->role = static_cast<program::StateRole>(32);
+       p.states[3]->role = static_cast<program::StateRole>(
+           static_cast<int>(program::StateRole::MAX) + 1);
      }},
     {"state 'step_count': its role does not match its kind",
      [](ProgramT& p) { p.states[3]->role = program::StateRole::Average; }},

@@ -6,6 +6,7 @@
 #include "tools/mpc/options/Checks.h"
 
 #include "kernels/devices.h"
+#include "runtime/src/base/number.h"
 
 #include <CLI/CLI.hpp>
 
@@ -36,6 +37,8 @@ ExitCode mpc::tool::exitCodeFor(mpc_code_t code) {
     return InputOutput;
   case MPC_NUMERIC:
     return Numeric;
+  case MPC_RANK_LOST:
+    return RankLost;
   case MPC_INVALID_ARGUMENT:
   case MPC_INTERNAL:
     return Error;
@@ -308,6 +311,68 @@ static std::string withoutParentheses(const std::string &device) {
          device.substr(host.size(), device.size() - host.size() - 1);
 }
 
+/// A checksum of texts or bytes, one after the other.
+namespace {
+class Fingerprint {
+public:
+  void add(const void *data, size_t size) {
+    sums.push_back(mpc::runtime::checksum(data, size));
+  }
+  void add(const std::string &text) { add(text.data(), text.size()); }
+  std::string text() const {
+    return format("%016llx",
+                  static_cast<unsigned long long>(mpc::runtime::checksum(
+                      sums.data(), sums.size() * sizeof(sums[0]))));
+  }
+
+private:
+  std::vector<uint64_t> sums;
+};
+} // namespace
+
+std::string Program::fingerprint() const {
+  Fingerprint print;
+  for (size_t i = 0; i < mpc_program_num_options(get()); ++i) {
+    const std::string name = mpc_program_option_name(get(), i);
+    print.add(name);
+    print.add(option(name.c_str()));
+  }
+  for (const mpc_state_info_t &state : states()) {
+    print.add(state.name);
+    print.add(formatType(state.dtype, {state.shape, state.shape + state.rank}));
+  }
+  for (const Binding &input : inputs(stepEntry())) {
+    print.add(input.name);
+    print.add(formatType(input.dtype, input.shape));
+  }
+  return print.text();
+}
+
+std::string Session::fingerprint() const {
+  Fingerprint print;
+  std::vector<char> bytes;
+  for (const mpc_state_info_t &state : program.states()) {
+    if (state.role == MPC_STATE_DERIVED || state.role == MPC_STATE_RESIDUAL ||
+        state.role == MPC_STATE_WORKING_COPY ||
+        state.role == MPC_STATE_RANK_SEED ||
+        state.role == MPC_STATE_RANK_GRADIENTS)
+      continue;
+    mpc_tensor_t tensor = {};
+    tensor.struct_size = sizeof(tensor);
+    tensor.dtype = state.dtype;
+    tensor.rank = state.rank;
+    tensor.shape = state.shape;
+    size_t size = mpc_dtype_size(state.dtype);
+    for (uint32_t i = 0; i < state.rank; ++i)
+      size *= static_cast<size_t>(state.shape[i]);
+    bytes.resize(std::max<size_t>(size, 1));
+    tensor.data = bytes.data();
+    check(mpc_session_read_state(get(), state.name, &tensor));
+    print.add(bytes.data(), size);
+  }
+  return print.text();
+}
+
 Session::Session(const Program &program, const SessionSettings &settings)
     : program(program) {
   mpc_session_options_t options = {};
@@ -317,6 +382,7 @@ Session::Session(const Program &program, const SessionSettings &settings)
   options.threads = settings.threads;
   options.deterministic = settings.deterministic;
   options.seed = settings.seed;
+  options.communicator = settings.communicator;
   if (!settings.codeDir.empty())
     options.code_folder = settings.codeDir.c_str();
   mpc_session_t *session = nullptr;

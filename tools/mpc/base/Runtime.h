@@ -115,6 +115,10 @@ public:
     return option("incomplete-updates") == "weighted";
   }
 
+  /// A number that differs for programs that train differently: of another
+  /// model or with other options. Code for other devices makes no difference.
+  std::string fingerprint() const;
+
   const std::string path;
 
 private:
@@ -145,6 +149,7 @@ struct SessionSettings {
   bool deterministic = false;
   uint64_t seed = 0;
   std::string codeDir; ///< See mpc_session_options_t; "": none.
+  const mpc_communicator_t *communicator = nullptr; ///< Null: one process.
 
   /// Adds them to a subcommand.
   void addTo(CLI::App &command);
@@ -182,6 +187,10 @@ public:
   /// A scalar control state of type i64 ("step_count").
   int64_t readCounter(const char *name) const;
   void writeCounter(const char *name, int64_t value);
+
+  /// A number that differs for other values of states, except for those that
+  /// follow from others.
+  std::string fingerprint() const;
 
 private:
   mpc_dtype_t typeOf(const char *state) const;

@@ -1,12 +1,18 @@
 //===- Train.cpp - mpc train ----------------------------------------------===//
 
 #include "tools/mpc/Command.h"
+#include "tools/mpc/base/Print.h"
+#include "tools/mpc/base/Text.h"
+#include "tools/mpc/options/Checks.h"
 #include "tools/mpc/training/Trainer.h"
 #include "tools/mpc/training/console/TrainConsole.h"
+#include "tools/mpc/training/ranks/RankGroup.h"
+#include "tools/mpc/training/ranks/RankObserver.h"
 #include "tools/mpc/training/setup/TrainingData.h"
 
 #include <CLI/CLI.hpp>
 
+#include <cstdio>
 #include <memory>
 
 using namespace mpc::tool;
@@ -15,14 +21,19 @@ namespace {
 struct TrainCommand {
   TrainOptions training;
   ConsoleOptions console;
+  uint32_t rankTimeout = 60; ///< In seconds.
 };
 } // namespace
 
 static int runTrain(TrainCommand &command) {
   TrainOptions &options = command.training;
-  options.finish();
   Program program(options.package);
   (void)program.stepEntry(); // Throws if the program cannot be trained.
+  if (options.ranks && program.option("data-parallel").empty())
+    throw SharedFailure(
+        Usage, format("'%s' was compiled for one process, but %u were "
+                      "launched; compile the model with --data-parallel",
+                      options.package.c_str(), options.ranks->size()));
   options.checkProgram(program);
   const DataOptions evaluated = options.evalData.empty()
                                     ? options.data
@@ -32,11 +43,44 @@ static int runTrain(TrainCommand &command) {
   std::unique_ptr<Dataset> evalData =
       openEvaluationData(options, metrics.get(), evaluated, *data);
   chooseBatchSizes(options, program, *data, evalData.get(), metrics.get());
+  if (options.ranks && !options.ranks->isFirst()) {
+    RankObserver observer(options.ranks->rank());
+    Trainer trainer(options, program, *data, evalData.get(), observer,
+                    metrics.get());
+    return trainer.run() ? Ok : Stopped;
+  }
   TrainConsole console(command.console, options, program);
   Trainer trainer(options, program, *data, evalData.get(), console,
                   metrics.get());
   bool isDone = trainer.run();
   return console.finish(trainer, isDone);
+}
+
+/// The same as one of several ranks, if a launcher has started them. A rank
+/// that fails ends the others, which would wait for it.
+static int runRank(const std::string &name, TrainCommand &command) {
+  TrainOptions &options = command.training;
+  options.finish();
+  std::unique_ptr<RankGroup> ranks = RankGroup::join(command.rankTimeout);
+  if (!ranks)
+    return runTrain(command);
+  options.ranks = ranks.get();
+  if (options.session.threads == 0)
+    options.session.threads = RankGroup::shareOfCpus();
+  try {
+    return runTrain(command);
+  } catch (const SharedFailure &failure) {
+    if (ranks->isFirst())
+      throw;
+    throw AlreadyReported(failure.exitCode);
+  } catch (const Failure &failure) {
+    printMessage(name, "error",
+                 "rank " + std::to_string(ranks->rank()) + ": " +
+                     failure.what());
+    std::fflush(nullptr);
+    ranks->abort(failure.what());
+    throw AlreadyReported(failure.exitCode);
+  }
 }
 
 Action mpc::tool::addTrain(CLI::App &app, OpenWeights *openOnnx) {
@@ -59,5 +103,12 @@ Action mpc::tool::addTrain(CLI::App &app, OpenWeights *openOnnx) {
   training.log.addTo(*train);
   train->add_flag("--quiet,-q", console.quiet, "Do not print progress")
       ->group("Output");
-  return [options] { return runTrain(*options); };
+  train
+      ->add_option("--rank-timeout", options->rankTimeout,
+                   "Seconds to wait for another process of a run under mpirun "
+                   "(default: 60)")
+      ->option_text("SECONDS")
+      ->check(Whole(1))
+      ->group("Output");
+  return [options] { return runRank("mpc train", *options); };
 }

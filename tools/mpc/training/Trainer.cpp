@@ -6,6 +6,7 @@
 #include "tools/mpc/checkpoints/ClassProperty.h"
 #include "tools/mpc/checkpoints/TrainProperties.h"
 #include "tools/mpc/checkpoints/TrainedOptions.h"
+#include "tools/mpc/training/ranks/RankGroup.h"
 #include "tools/mpc/training/sampling/BalanceClasses.h"
 
 #include <algorithm>
@@ -22,6 +23,8 @@ static SessionSettings forTraining(const TrainOptions &options, uint64_t seed) {
   SessionSettings settings = options.session;
   settings.seed = seed;
   settings.asynchronous = options.onNan == OnNan::Abort;
+  if (options.ranks)
+    settings.communicator = options.ranks->get();
   return settings;
 }
 
@@ -78,6 +81,8 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
     lastBatch.emplace(program, program.inputs(program.stepEntry()));
   std::error_code ignored;
   bool isNew = !std::filesystem::exists(options.checkpointDir, ignored);
+  if (options.ranks) // Before the first one creates it.
+    isNew = options.ranks->gather(isNew ? "new" : "").front() == "new";
   if (!options.keepBest.empty() || options.patience > 0)
     best.emplace(options.keepBest.empty() ? "loss" : options.keepBest,
                  options.patience);
@@ -105,7 +110,9 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
   if (!isScheduled)
     currentRate = readRate();
   noteKeptRate();
-  openLog();
+  if (isFirstRank())
+    openLog();
+  checkRanks();
 }
 
 /// Replaces the weights of the package by those of --init and --reinit.
@@ -226,6 +233,66 @@ void Trainer::setTotalSteps() {
 }
 
 //===----------------------------------------------------------------------===//
+// Ranks
+//===----------------------------------------------------------------------===//
+
+bool Trainer::isFirstRank() const {
+  return !options.ranks || options.ranks->isFirst();
+}
+
+void Trainer::onFirstRank(const std::function<void()> &action) const {
+  if (options.ranks)
+    options.ranks->onFirst(action);
+  else
+    action();
+}
+
+/// The batches of an update, of all ranks.
+uint64_t Trainer::microBatches() const {
+  return program.microBatches() * (options.ranks ? options.ranks->size() : 1);
+}
+
+/// Throws if the ranks do not have the same program, data and weights: then
+/// they would train different models without notice.
+void Trainer::checkRanks() const {
+  if (!options.ranks)
+    return;
+  const RankGroup &ranks = *options.ranks;
+  ranks.checkEqual("step to continue from", std::to_string(step));
+  ranks.checkEqual("number of steps", std::to_string(totalSteps()));
+  ranks.checkEqual("number of samples", std::to_string(data.numSamples()));
+  ranks.checkEqual("batch size", std::to_string(data.batchSize()));
+  ranks.checkEqual(
+      "order of samples",
+      options.noShuffle
+          ? "that of the file"
+          : format("%s with seed %llu",
+                   *sampler.orderName() ? sampler.orderName() : "shuffled",
+                   static_cast<unsigned long long>(seed)));
+  ranks.checkEqual("training data", data.fingerprint());
+  ranks.checkEqual("package", program.fingerprint());
+  ranks.checkEqual("initial states", session.fingerprint());
+}
+
+/// Whether training stops after the step that has ended: if it is to stop on
+/// one rank, it stops on all.
+bool Trainer::mustStop() {
+  const char *own = observer.stopReason();
+  if (!options.ranks) {
+    stopped = own ? own : "";
+    return own != nullptr;
+  }
+  const std::vector<std::string> reasons =
+      options.ranks->gather(own ? own : "");
+  for (uint32_t rank = 0; rank < reasons.size(); ++rank)
+    if (!reasons[rank].empty() && stopped.empty())
+      stopped = reasons[rank] + (rank == options.ranks->rank()
+                                     ? ""
+                                     : " on rank " + std::to_string(rank));
+  return !stopped.empty();
+}
+
+//===----------------------------------------------------------------------===//
 // Steps
 //===----------------------------------------------------------------------===//
 
@@ -237,7 +304,7 @@ uint64_t Trainer::totalSteps() const {
 /// epoch. No batches of an update may have been taken yet.
 uint64_t Trainer::updatesLeft() const {
   uint64_t epochs = options.epochs.value_or(1),
-           batches = sampler.batchesPerEpoch(), each = program.microBatches();
+           batches = sampler.batchesPerEpoch(), each = microBatches();
   auto [epoch, batch] = sampler.position();
   if (epoch >= epochs)
     return 0;
@@ -269,6 +336,8 @@ void Trainer::checkLoss(const mpc_step_info_t &info) const {
 /// Queues the next batch. Settles earlier batches whose results have become
 /// known.
 void Trainer::queueBatch() {
+  if (options.ranks)
+    return runRound();
   const uint64_t counted = sampler.countNew();
   const SampleBatch batch = sampler.next();
   const std::vector<mpc_tensor_t> &inputs = data.gather(batch);
@@ -276,6 +345,43 @@ void Trainer::queueBatch() {
     lastBatch->leaveOutRest(data, counted);
   data.prefetch(sampler.following());
   queued.push_back({++calls, batch.samples, counted});
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  mpc_status_t status =
+      mpc_session_step(session.get(), inputs.data(), inputs.size(), &info);
+  handleStatus(status, info);
+}
+
+/// Takes a batch for each rank, in their order, and runs that of this one. At
+/// the end of an epoch there may be fewer batches than ranks. Nothing may be
+/// queued.
+void Trainer::runRound() {
+  std::optional<SampleBatch> own;
+  uint64_t ownCounted = 0, counted = 0;
+  std::vector<uint64_t> samples;
+  const uint64_t epoch = sampler.position().epoch;
+  for (uint32_t rank = 0; rank < options.ranks->size(); ++rank) {
+    if (sampler.position().epoch != epoch)
+      break;
+    const uint64_t isNew = sampler.countNew();
+    SampleBatch batch = sampler.next();
+    counted += isNew;
+    samples.insert(samples.end(), batch.samples.begin(), batch.samples.end());
+    if (rank != options.ranks->rank())
+      continue;
+    own = std::move(batch);
+    ownCounted = isNew;
+  }
+  if (!own) { // The round is part of the update that ends with the epoch.
+    stepSamples.insert(stepSamples.end(), samples.begin(), samples.end());
+    stepCounted += counted;
+    samplesTaken += counted;
+    return;
+  }
+  const std::vector<mpc_tensor_t> &inputs = data.gather(*own);
+  if (lastBatch)
+    lastBatch->leaveOutRest(data, ownCounted);
+  queued.push_back({++calls, std::move(samples), counted});
   mpc_step_info_t info = {};
   info.struct_size = sizeof(info);
   mpc_status_t status =
@@ -324,7 +430,7 @@ Trainer::NumericFault Trainer::explain(const std::string &cause,
   uint64_t before = info.call - queued.front().call;
   const std::vector<uint64_t> &samples = queued[before].samples;
   uint64_t batches = stepSamples.size() / data.batchSize() + before;
-  uint64_t failed = step + 1 + batches / program.microBatches();
+  uint64_t failed = step + 1 + batches / microBatches();
   bool ends = info.updated || info.skipped;
   double loss = ends ? info.update_loss : info.loss;
   auto number = static_cast<unsigned long long>(failed);
@@ -441,7 +547,7 @@ bool Trainer::mustSynchronize() const {
     return true;
   // Queued calls are batches; an update may consist of several.
   uint64_t batches = stepSamples.size() / data.batchSize() + queued.size();
-  uint64_t updates = batches / program.microBatches();
+  uint64_t updates = batches / microBatches();
   if (updates == 0)
     return false;
   uint64_t reached = step + updates;
@@ -476,9 +582,8 @@ void Trainer::evaluateNow() {
   if (!best || !best->add(*lastEvaluation, step) ||
       options.checkpointDir.empty())
     return;
-  std::string path = options.checkpointDir + "/" + kBest;
   setProperties();
-  check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
+  onFirstRank([this] { save(options.checkpointDir + "/" + kBest); });
 }
 
 Evaluation Trainer::evaluateWeights() {
@@ -494,7 +599,7 @@ bool Trainer::isEvaluationDue(bool epochEnds) const {
   return options.evalEvery != 0 ? step % options.evalEvery == 0 : epochEnds;
 }
 
-bool Trainer::isCheckpointDue() const {
+bool Trainer::isCheckpointDue() {
   if (options.checkpointDir.empty())
     return false;
   if (options.checkpointEvery != 0)
@@ -502,8 +607,14 @@ bool Trainer::isCheckpointDue() const {
   // Save the last checkpoint before its evaluation, which may fail.
   if (isDone())
     return true;
-  return epochEnds &&
-         Clock::now() - lastSave >= std::chrono::seconds(kCheckpointPause);
+  if (!epochEnds)
+    return false;
+  bool isDue =
+      Clock::now() - lastSave >= std::chrono::seconds(kCheckpointPause);
+  // The clocks of ranks differ.
+  return options.ranks
+             ? options.ranks->gather(isDue ? "due" : "").front() == "due"
+             : isDue;
 }
 
 /// Sets the properties that resuming needs.
@@ -535,13 +646,19 @@ void Trainer::saveCheckpoint() {
   if (options.checkpointDir.empty() || path == lastCheckpoint)
     return;
   setProperties();
-  check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
+  onFirstRank([&] { save(path); });
   lastCheckpoint = path;
   lastSave = Clock::now();
   observer.saved();
   if (uint64_t keep = options.keep.value_or(kKeep); keep > 0)
-    check(mpc_checkpoint_prune(options.checkpointDir.c_str(), keep),
-          options.checkpointDir);
+    onFirstRank([&] {
+      check(mpc_checkpoint_prune(options.checkpointDir.c_str(), keep),
+            options.checkpointDir);
+    });
+}
+
+void Trainer::save(const std::string &path) {
+  check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
 }
 
 //===----------------------------------------------------------------------===//
@@ -582,7 +699,7 @@ void Trainer::noteBatchesLeftOut() {
               "which supports incomplete updates",
               formatCount(stepSamples.size() / data.batchSize()).c_str(),
               formatCount(sampler.batchesPerEpoch(), "batch").c_str(),
-              static_cast<unsigned long long>(program.microBatches())));
+              static_cast<unsigned long long>(microBatches())));
 }
 
 void Trainer::begin() {
@@ -646,7 +763,7 @@ bool Trainer::run() {
   begin();
   while (!isDone()) {
     bool stepEnds = advance(/*waits=*/false);
-    if (stepEnds && observer.stopReason()) {
+    if (stepEnds && mustStop()) {
       saveCheckpoint();
       return false;
     }

@@ -16,6 +16,7 @@
 
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -37,6 +38,11 @@ constexpr unsigned kMaxRollbacks = 3;
 /// Before anything that depends on results (a checkpoint, an evaluation, the
 /// end), the trainer waits for all queued steps, so that asynchronous execution
 /// changes neither the training nor the log.
+///
+/// With several ranks each has such a trainer. All of them go through all
+/// batches, and run those of their own: a rank is a micro-batch. So each knows
+/// the position, the samples of a step and what is due, without being told. Only
+/// the first one writes files.
 class Trainer {
 public:
   /// `evalData` and its `metrics` may be null. All must outlive the trainer.
@@ -47,6 +53,9 @@ public:
   /// Trains to the end, or until the observer stops it: returns false then.
   /// May be called again.
   bool run();
+
+  /// What stopped the run, such as "SIGTERM" or "SIGTERM on rank 1".
+  const std::string &stopReason() const { return stopped; }
 
   /// Makes one update and what is due after it, and waits for both. Does
   /// nothing at the end of training.
@@ -105,6 +114,7 @@ private:
   void noteLastBatch() const;
   void noteBatchesLeftOut();
   void queueBatch();
+  void runRound();
   void finishUpdate();
   void waitForQueue();
   void recordResult(const mpc_step_info_t &info);
@@ -121,11 +131,17 @@ private:
   void logSpeed();
   void logWeights();
   void openLog();
+  bool isFirstRank() const;
+  void onFirstRank(const std::function<void()> &action) const;
+  void checkRanks() const;
+  void save(const std::string &path);
+  uint64_t microBatches() const;
   bool isEvaluationDue(bool epochEnds) const;
   void evaluateNow();
   void resumeBest();
   void setProperties();
-  bool isCheckpointDue() const;
+  bool isCheckpointDue();
+  bool mustStop();
   uint64_t updatesLeft() const;
   ProgressState epochState() const;
   std::string describeLoss(bool learned) const;
@@ -165,6 +181,7 @@ private:
   bool isFaulty = false; ///< A batch of the current step was not finite.
   bool hasBegun = false, isEnded = false;
   bool epochEnds = false; ///< The last queued batch ended its epoch.
+  std::string stopped;    ///< What stopped another rank; "": nothing.
   Clock::time_point beginTime = Clock::now(); ///< Begin of this run.
   Clock::time_point lastSave = beginTime; ///< Last checkpoint, or `beginTime`.
   uint64_t samplesTaken = 0;              ///< In this run.

@@ -28,10 +28,12 @@ static bool hasCheckpoints(const std::string &folder) {
 /// runs start at the same time, one fails here.
 void Trainer::openCheckpointDir() {
   const std::string &folder = options.checkpointDir;
-  createFolders(folder);
-  lock.take(folder);
-  // Leftovers of a run or of a removal that was killed.
-  check(mpc_checkpoint_remove_leftovers(folder.c_str()), folder);
+  onFirstRank([&] {
+    createFolders(folder);
+    lock.take(folder);
+    // Leftovers of a run or of a removal that was killed.
+    check(mpc_checkpoint_remove_leftovers(folder.c_str()), folder);
+  });
   if (!options.resume && hasCheckpoints(folder))
     throw Failure(Usage,
                   "'" + folder +

@@ -145,6 +145,11 @@ StateOp Program::createState(StateRole role, const Twine &wanted,
   return StateOp::create(builder, loc, name, role, type, value, slots, of);
 }
 
+StateOp Program::carriedGradients() const {
+  StateOp sum = state(StateRole::GradientSum);
+  return sum ? sum : state(StateRole::RankGradients);
+}
+
 StateOp Program::getOrCreateNumber(StateRole role, TypedAttr value) {
   if (StateOp known = state(role))
     return known;

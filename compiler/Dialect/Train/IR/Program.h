@@ -99,6 +99,10 @@ public:
                       mlir::RankedTensorType type,
                       mlir::ElementsAttr value = nullptr,
                       mlir::ArrayAttr slots = nullptr, StateOp of = nullptr);
+  /// The state that carries gradients from `accumulate` to `apply`; null without
+  /// micro-batches and ranks.
+  StateOp carriedGradients() const;
+
   /// The control state of this role, created with `value` if there is none.
   StateOp getOrCreateNumber(StateRole role, mlir::TypedAttr value);
 

@@ -50,6 +50,11 @@ def StateFaultPlace : I32EnumAttrCase<"FaultPlace", 29, "fault_place">;
 def StateFaultValue : I32EnumAttrCase<"FaultValue", 30, "fault_value">;
 // A value that `forward` leaves for `backward`.
 def StateResidual : I32EnumAttrCase<"Residual", 31, "residual">;
+// What a rank other than the first adds to the seed, so that the ranks draw
+// different random numbers.
+def StateRankSeed : I32EnumAttrCase<"RankSeed", 32, "rank_seed">;
+// The gradients of a rank's batch, which become those of all ranks.
+def StateRankGradients : I32EnumAttrCase<"RankGradients", 33, "rank_gradients">;
 def Train_StateRole : I32EnumAttr<"StateRole", "what a state is for", [
     StateParameter, StateStatistic, StateConstant, StateOptimizer,
     StateFirstMoment, StateSecondMoment, StateGradientSum, StateAverage,
@@ -58,7 +63,7 @@ def Train_StateRole : I32EnumAttr<"StateRole", "what a state is for", [
     StateStepCount, StateMicroStep, StateAverageCount, StateTotalSteps,
     StateLearningRate, StateRandomSeed, StateLossSum, StateLossDivisor,
     StateLossScale, StateLossScaleStreak, StateOptimizerNumber, StateFaultPlace,
-    StateFaultValue, StateResidual]> {
+    StateFaultValue, StateResidual, StateRankSeed, StateRankGradients]> {
   let cppNamespace = "::mpc::train";
   let genSpecializedAttr = 0;
 }

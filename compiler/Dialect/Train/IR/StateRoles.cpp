@@ -47,6 +47,8 @@ static constexpr RoleRow kRows[] = {
     {StateRole::FaultPlace, StateKind::Control, "fault_place", true},
     {StateRole::FaultValue, StateKind::Constant, "fault_value", true},
     {StateRole::Residual, StateKind::Derived, ""},
+    {StateRole::RankSeed, StateKind::Derived, "rank_seed", true},
+    {StateRole::RankGradients, StateKind::Derived, "rank_gradients", true},
 };
 static_assert(std::size(kRows) == getMaxEnumValForStateRole(),
               "a row for each role");

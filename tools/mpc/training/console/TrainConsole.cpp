@@ -118,15 +118,16 @@ void TrainConsole::printDevice(const Session &session) const {
 ExitCode TrainConsole::finishStopped(Trainer &trainer) {
   progress.clear();
   auto step = static_cast<unsigned long long>(trainer.stepsDone());
+  const char *reason = trainer.stopReason().c_str();
   if (training.checkpointDir.empty())
     throw Failure(Stopped, format("stopped by %s after step %llu; without "
                                   "--checkpoint-dir this run cannot be resumed",
-                                  stopReason(), step));
+                                  reason, step));
   finishProfile(trainer);
   std::fprintf(stderr,
                "mpc: stopped by %s after step %llu; wrote '%s'; run the same "
                "command with --resume to continue\n",
-               stopReason(), step, trainer.checkpoint().c_str());
+               reason, step, trainer.checkpoint().c_str());
   return Stopped;
 }
 

@@ -17,6 +17,8 @@
 
 namespace mpc::tool {
 
+class RankGroup;
+
 /// Minimum seconds between checkpoints by default: a short epoch may take less
 /// time than writing a checkpoint.
 constexpr unsigned kCheckpointPause = 5;
@@ -56,6 +58,7 @@ struct TrainOptions {
   DrawnWeights drawn;
   SessionSettings session;
   LogSettings log;
+  const RankGroup *ranks = nullptr; ///< Null: this process is alone.
 
   bool hasEvaluation() const { return !evalData.empty() || evalSplit > 0; }
 

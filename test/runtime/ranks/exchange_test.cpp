@@ -1,0 +1,96 @@
+// Collective functions, with threads as ranks.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "test/runtime/package.h"
+#include "test/runtime/ranks/mailboxes.h"
+
+namespace mpc::test {
+namespace {
+
+using runtime::Exchange;
+
+// Element `i` of rank `rank`: sums depend on the order of the ranks.
+template <typename T>
+T element(uint32_t rank, uint64_t i) {
+  return std::ldexp(static_cast<T>(1 + i % 97), rank % 2 ? 30 : 3) +
+         static_cast<T>(rank);
+}
+
+// Ranges of different lengths; that of rank 1 is empty.
+std::vector<uint64_t> uneven_ranges(uint32_t size, uint64_t count) {
+  std::vector<uint64_t> offsets = {0};
+  for (uint32_t rank = 0; rank < size; ++rank)
+    offsets.push_back(
+        rank == 1 ? offsets.back()
+                  : std::min(count, offsets.back() + count / size + 3 * rank));
+  offsets.back() = count;
+  return offsets;
+}
+
+template <typename T>
+void check_sums(uint32_t size, uint64_t count, mpc_dtype_t dtype) {
+  const std::vector<uint64_t> offsets = uneven_ranges(size, count);
+  on_ranks(size, [&](Exchange& exchange, const mpc_communicator_t& self) {
+    std::vector<T> data(count);
+    for (uint64_t i = 0; i < count; ++i) data[i] = element<T>(self.rank, i);
+    EXPECT_OK(exchange.reduce_scatter(data.data(), offsets.data(), dtype));
+    std::vector<uint64_t> bytes = offsets;
+    for (uint64_t& offset : bytes) offset *= sizeof(T);
+    EXPECT_OK(exchange.all_gather(data.data(), bytes.data()));
+    for (uint64_t i = 0; i < count; ++i) {
+      T expected = element<T>(0, i);
+      for (uint32_t rank = 1; rank < size; ++rank)
+        expected += element<T>(rank, i);
+      ASSERT_EQ(data[i], expected) << "element " << i << ", rank " << self.rank;
+    }
+  });
+}
+
+TEST(Exchange, AddsInTheOrderOfRanks) {
+  for (uint32_t size : {1, 2, 3, 4, 7})
+    for (uint64_t count : {0, 1, 5, 4096}) {
+      check_sums<float>(size, count, MPC_DTYPE_F32);
+      check_sums<double>(size, count, MPC_DTYPE_F64);
+    }
+}
+
+TEST(Exchange, AddsMoreThanOnePiece) {
+  check_sums<float>(3, (uint64_t{1} << 20) + 77, MPC_DTYPE_F32);
+}
+
+TEST(Exchange, RefusesOtherTypes) {
+  on_ranks(2, [](Exchange& exchange, const mpc_communicator_t&) {
+    int64_t data[2] = {};
+    const uint64_t offsets[] = {0, 1, 2};
+    const Outcome outcome =
+        take(exchange.reduce_scatter(data, offsets, MPC_DTYPE_I64));
+    EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
+    EXPECT_EQ(outcome.message, "reduce_scatter of i64");
+  });
+}
+
+TEST(Exchange, NamesTheRankThatIsMissing) {
+  on_ranks(
+      3,
+      [](Exchange& exchange, const mpc_communicator_t& self) {
+        uint8_t data[3] = {};
+        const uint64_t offsets[] = {0, 1, 2, 3};
+        EXPECT_OK(exchange.all_gather(data, offsets));
+        if (self.rank == 1) return;  // Gone.
+        const Outcome outcome = take(exchange.all_gather(data, offsets));
+        EXPECT_EQ(outcome.code, MPC_RANK_LOST);
+        EXPECT_EQ(outcome.message,
+                  "no answer from rank 1 on host-b for 1 s, in all_gather, "
+                  "collective call 2 of rank " +
+                      std::to_string(self.rank));
+      },
+      /*timeout_seconds=*/1);
+}
+
+}  // namespace
+}  // namespace mpc::test

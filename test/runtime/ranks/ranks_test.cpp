@@ -1,0 +1,190 @@
+// Sessions that train one program together, with threads as ranks.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "test/runtime/package.h"
+#include "test/runtime/ranks/mailboxes.h"
+
+namespace mpc::test {
+namespace {
+
+using runtime::Exchange;
+
+// A package for ranks. It adds gradients up, and an update takes at most
+// `accumulate` batches of each rank.
+PackageOptions for_ranks(uint32_t accumulate) {
+  PackageOptions options;
+  options.accumulate = accumulate;
+  options.loss_scaling = false;
+  options.guarded = true;
+  options.edit = [](program::ProgramT& program) {
+    for (const char* name : {"incomplete-updates", "data-parallel"}) {
+      auto option = std::make_unique<program::OptionT>();
+      option->name = name;
+      option->value = "weighted";
+      program.options.push_back(std::move(option));
+    }
+  };
+  return options;
+}
+
+SessionPtr create_rank(const ProgramPtr& program,
+                       mpc_communicator_t communicator, bool overlaps = true) {
+  communicator.any_thread = overlaps;
+  mpc_session_options_t options = {};
+  options.struct_size = sizeof(options);
+  options.threads = 1;
+  options.communicator = &communicator;
+  mpc_session_t* session = nullptr;
+  EXPECT_OK(mpc_session_create(program.get(), &options, &session));
+  return SessionPtr(session);
+}
+
+float value_of(uint64_t batch) { return 0.5f + 0.25f * (batch % 7); }
+
+// Training of one rank that takes all batches as micro-batches.
+Bytes train_alone(const Bytes& package, uint64_t updates, uint64_t batches) {
+  ProgramPtr program = load(package);
+  SessionPtr session = create(program);
+  for (uint64_t i = 0; i < updates * batches; ++i) {
+    const mpc_step_info_t info = step(session, value_of(i));
+    EXPECT_EQ(info.updated, (i + 1) % batches == 0);
+  }
+  return read_state(session, "w");
+}
+
+mpc_step_info_t finish_update(const SessionPtr& session) {
+  mpc_step_info_t info = {};
+  info.struct_size = sizeof(info);
+  EXPECT_OK(mpc_session_finish_update(session.get(), &info));
+  return info;
+}
+
+// With one batch of each rank, even the order of additions is the same.
+TEST(Ranks, AreMicroBatches) {
+  constexpr uint64_t kUpdates = 5;
+  for (uint32_t size : {2, 3, 4}) {
+    const Bytes expected =
+        train_alone(make_package(for_ranks(size)), kUpdates, size);
+    const Bytes package = make_package(for_ranks(7));
+    on_ranks(size, [&](Exchange&, const mpc_communicator_t& self) {
+      ProgramPtr program = load(package);
+      SessionPtr session = create_rank(program, self);
+      for (uint64_t i = 0; i < kUpdates; ++i) {
+        EXPECT_EQ(step(session, value_of(i * size + self.rank)).updated, 0);
+        const mpc_step_info_t info = finish_update(session);
+        EXPECT_EQ(info.updated, 1);
+        EXPECT_EQ(info.step, i + 1);
+      }
+      EXPECT_EQ(read_state(session, "w"), expected) << "rank " << self.rank;
+    });
+  }
+}
+
+void train_with_few_batches(bool overlaps) {
+  const Bytes expected = train_alone(make_package(for_ranks(3)), 1, 3);
+  const Bytes package = make_package(for_ranks(2));
+  on_ranks(3, [&](Exchange&, const mpc_communicator_t& self) {
+    ProgramPtr program = load(package);
+    SessionPtr session = create_rank(program, self, overlaps);
+    // Rank 0 has all that an update takes, rank 1 has one batch, rank 2 none.
+    mpc_step_info_t info = {};
+    if (self.rank < 2) {
+      EXPECT_EQ(step(session, value_of(2 * self.rank)).updated, 0);
+    }
+    info = self.rank == 0 ? step(session, value_of(1)) : finish_update(session);
+    EXPECT_EQ(info.updated, 1);
+    EXPECT_EQ(read_state(session, "w"), expected) << "rank " << self.rank;
+  });
+}
+
+TEST(Ranks, MayHaveFewerBatchesThanOthers) {
+  train_with_few_batches(/*overlaps=*/true);
+  train_with_few_batches(/*overlaps=*/false);
+}
+
+TEST(Ranks, AllReportALossThatIsNotFinite) {
+  const Bytes package = make_package(for_ranks(2));
+  on_ranks(2, [&](Exchange&, const mpc_communicator_t& self) {
+    ProgramPtr program = load(package);
+    SessionPtr session = create_rank(program, self);
+    const Bytes before = read_state(session, "w");
+    // Only rank 1 has such a batch, and not in the last call.
+    const float value = self.rank == 1 ? NAN : 1.0f;
+    EXPECT_EQ(step(session, value).updated, 0);
+    const Batch batch(1.0f);
+    mpc_step_info_t info = {};
+    info.struct_size = sizeof(info);
+    const Outcome outcome =
+        take(mpc_session_step(session.get(), batch.tensors, 2, &info));
+    EXPECT_EQ(outcome.code, MPC_NUMERIC) << "rank " << self.rank;
+    EXPECT_EQ(info.skipped, 1);
+    EXPECT_EQ(read_state(session, "w"), before);
+    EXPECT_EQ(step(session, 1).updated, 0);
+    EXPECT_EQ(step(session, 1).updated, 1);
+  });
+}
+
+TEST(Ranks, AreLostIfOneIsGone) {
+  const Bytes package = make_package(for_ranks(2));
+  on_ranks(
+      2,
+      [&](Exchange&, const mpc_communicator_t& self) {
+        ProgramPtr program = load(package);
+        SessionPtr session = create_rank(program, self);
+        EXPECT_EQ(step(session, 1).updated, 0);
+        EXPECT_EQ(step(session, 1).updated, 1);
+        EXPECT_EQ(step(session, 1).updated, 0);
+        if (self.rank == 1) return;
+        const Batch batch(1.0f);
+        for (mpc_code_t code : {MPC_RANK_LOST, MPC_DEVICE_LOST})
+          EXPECT_EQ(
+              take(mpc_session_step(session.get(), batch.tensors, 2, nullptr))
+                  .code,
+              code);
+      },
+      /*timeout_seconds=*/1);
+}
+
+TEST(Ranks, NeedAProgramForThem) {
+  on_ranks(2, [&](Exchange&, const mpc_communicator_t& self) {
+    ProgramPtr program = load(make_package());
+    mpc_session_options_t options = {};
+    options.struct_size = sizeof(options);
+    auto refused = [&](const mpc_communicator_t& communicator) {
+      options.communicator = &communicator;
+      mpc_session_t* session = nullptr;
+      const Outcome outcome =
+          take(mpc_session_create(program.get(), &options, &session));
+      EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
+      return outcome.message;
+    };
+    EXPECT_EQ(refused(self),
+              "the program was compiled for one process, but this is rank " +
+                  std::to_string(self.rank) +
+                  " of 2; compile the model with option 'data-parallel'");
+    mpc_communicator_t wrong = self;
+    wrong.rank = 2;
+    EXPECT_EQ(refused(wrong), "the communicator says that this is rank 2 of 2");
+    wrong = self;
+    wrong.all_gather = nullptr;
+    EXPECT_EQ(refused(wrong), "the communicator lacks one of its functions");
+    wrong = self;
+    wrong.struct_size = 0;
+    EXPECT_EQ(refused(wrong), "struct_size of the communicator is not set");
+    // One rank needs nothing.
+    wrong = self;
+    wrong.rank = 0;
+    wrong.size = 1;
+    options.communicator = &wrong;
+    mpc_session_t* session = nullptr;
+    EXPECT_OK(mpc_session_create(program.get(), &options, &session));
+    mpc_session_destroy(session);
+  });
+}
+
+}  // namespace
+}  // namespace mpc::test
