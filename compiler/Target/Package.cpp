@@ -353,8 +353,21 @@ private:
     return role ? static_cast<fbs::EntryRole>(*role) : fbs::EntryRole::None;
   }
 
-  /// The number of instructions before the first that writes a state.
+  /// The number of instructions before the first that writes a state, except
+  /// for gradients, which mean nothing until `accumulate` has computed all of
+  /// them.
   static uint32_t countReadsOnly(exec::EntryOp entry) {
+    train::StateOp gradients =
+        train::Program::around(entry).state(train::StateRole::RankGradients);
+    auto isGradient = [&](exec::BufferAttr buffer) {
+      if (!gradients)
+        return false;
+      int64_t begin =
+          gradients->getAttrOfType<IntegerAttr>("exec.offset").getInt();
+      auto type = cast<RankedTensorType>(gradients.getType());
+      int64_t size = type.getNumElements() * type.getElementTypeBitWidth() / 8;
+      return buffer.getOffset() >= begin && buffer.getOffset() < begin + size;
+    };
     exec::DataflowAttr dataflow = entry.getDataflowAttr();
     if (!dataflow)
       return 0;
@@ -371,7 +384,8 @@ private:
                  [&](auto operand) {
                    auto [value, buffer] = operand;
                    return buffer.getSpace() == exec::Space::State &&
-                          !held.contains(value.getNumber());
+                          !held.contains(value.getNumber()) &&
+                          !isGradient(buffer);
                  });
     };
     Block &body = entry.getBody().front();

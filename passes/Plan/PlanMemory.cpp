@@ -65,12 +65,15 @@ public:
       if (Attribute attribute = func->getAttr(name))
         entry->setAttr(name, attribute);
     builder.setInsertionPointToStart(&entry.getBody().emplaceBlock());
+    prepareStatePacks();
     SmallVector<train::WriteOp> writes;
     for (Operation &op : func.getBody().front()) {
       if (auto write = dyn_cast<train::WriteOp>(op))
         writes.push_back(write);
       else if (failed(emit(&op)))
         return failure();
+      for (auto [input, place] : early.lookup(&op))
+        emitCopy(op.getLoc(), input, place);
     }
     for (train::WriteOp write : writes) {
       auto type = cast<RankedTensorType>(write.getValue().getType());
@@ -123,7 +126,8 @@ private:
       return success();
     }
     if (auto pack = dyn_cast<train::PackOp>(op)) {
-      emitPack(pack);
+      if (!isInState(pack))
+        emitPack(pack);
       return success();
     }
     if (train::isView(op) || op->hasTrait<train::AccessesStates>() ||
@@ -185,8 +189,14 @@ private:
                builder.getArrayAttr({value, value}));
   }
 
-  /// Emits copies of parts that were not computed in place, and zeros for gaps.
-  void emitPack(train::PackOp pack) {
+  bool isInState(train::PackOp pack) const {
+    return plan.bufferOf(pack).getSpace() == exec::Space::State;
+  }
+
+  /// Visits the parts of a pack that are not computed in place, and its gaps.
+  void visitPack(train::PackOp pack,
+                 llvm::function_ref<void(Value, exec::BufferAttr)> copy,
+                 llvm::function_ref<void(exec::BufferAttr, ArrayAttr)> zero) {
     auto type = cast<RankedTensorType>(pack.getType());
     int64_t end = 0;
     auto clear = [&](int64_t until) {
@@ -197,17 +207,46 @@ private:
       auto value = exec::ValueAttr::get(builder.getContext(),
                                         dataflow.valueOf(pack).getNumber(),
                                         byteSize(before));
-      emitCall(pack.getLoc(), "zero", {}, {plan.slice(pack, end, gap)},
-               builder.getArrayAttr({value}));
+      zero(plan.slice(pack, end, gap), builder.getArrayAttr({value}));
     };
     for (auto [input, offset] :
          llvm::zip(pack.getInputs(), pack.getOffsets())) {
       auto part = cast<RankedTensorType>(input.getType());
       clear(offset);
-      emitCopy(pack.getLoc(), input, plan.slice(pack, offset, part));
+      copy(input, plan.slice(pack, offset, part));
       end = offset + part.getNumElements();
     }
     clear(type.getNumElements());
+  }
+
+  void emitPack(train::PackOp pack) {
+    visitPack(
+        pack,
+        [&](Value input, exec::BufferAttr place) {
+          emitCopy(pack.getLoc(), input, place);
+        },
+        [&](exec::BufferAttr gap, ArrayAttr value) {
+          emitCall(pack.getLoc(), "zero", {}, {gap}, value);
+        });
+  }
+
+  /// Packs in states are complete as early as possible, because processes that
+  /// train together exchange each range when its last instruction has run: gaps
+  /// are filled first, and parts are copied when they have been computed.
+  void prepareStatePacks() {
+    for (auto pack : func.getOps<train::PackOp>())
+      if (isInState(pack))
+        visitPack(
+            pack,
+            [&](Value input, exec::BufferAttr place) {
+              if (Operation *op = input.getDefiningOp())
+                early[op].emplace_back(input, place);
+              else
+                emitCopy(pack.getLoc(), input, place);
+            },
+            [&](exec::BufferAttr gap, ArrayAttr value) {
+              emitCall(pack.getLoc(), "zero", {}, {gap}, value);
+            });
   }
 
   void name(Operation *op) {
@@ -222,6 +261,10 @@ private:
   const StoragePlan &plan;
   const Dataflow dataflow;
   OpBuilder builder;
+  /// Copies into packs in states that follow an op.
+  llvm::DenseMap<Operation *,
+                 SmallVector<std::pair<Value, exec::BufferAttr>, 1>>
+      early;
 };
 
 struct PlanMemoryPass : mpc::impl::PlanMemoryPassBase<PlanMemoryPass> {

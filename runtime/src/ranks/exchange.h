@@ -50,6 +50,9 @@ class BackgroundWaits {
   ~BackgroundWaits();
   BackgroundWaits(const BackgroundWaits&) = delete;
   BackgroundWaits& operator=(const BackgroundWaits&) = delete;
+
+ private:
+  const int timer_slack_;
 };
 
 // The functions of a communicator on top of a transport. Each rank sends to all

@@ -10,10 +10,12 @@ namespace mpc::runtime {
 
 namespace {
 
-// PyTorch's sizes: small enough that the last one, which nothing hides, is
-// short, and large enough for the bandwidth of a network.
-constexpr uint64_t kFirstBucket = uint64_t{1} << 20;
-constexpr uint64_t kBucket = uint64_t{25} << 20;
+// Small enough to begin early, and large enough for the latency of a network.
+constexpr uint64_t kMostBytes = uint64_t{8} << 20;
+// From this size on, a bucket does not wait for gradients that are complete
+// much later, as those of embeddings are.
+constexpr uint64_t kLeastBytes = uint64_t{1} << 20;
+constexpr size_t kMuchLater = 8;  // A part of the entry point: an eighth.
 
 uint64_t bytes_of_buffer(const schema::Buffer& buffer) {
   return count_of(buffer.shape()) * mpc_dtype_size(dtype_of(buffer.dtype()));
@@ -52,6 +54,17 @@ size_t last_access(const std::vector<Access>& accesses, uint64_t begin,
   return last;
 }
 
+// Where the gradient that ends at `end` begins, in whole cache lines.
+uint64_t part_before(const std::vector<Access>& accesses, uint64_t end) {
+  uint64_t begin = 0;
+  for (const Access& access : accesses)
+    for (uint64_t edge : {access.begin, access.end}) {
+      edge -= edge % kAlignment;
+      if (edge < end) begin = std::max(begin, edge);
+    }
+  return begin;
+}
+
 }  // namespace
 
 std::vector<Bucket> make_buckets(const schema::Variant& variant,
@@ -62,12 +75,28 @@ std::vector<Bucket> make_buckets(const schema::Variant& variant,
   for (uint32_t entry : entries)
     accesses[entry] =
         find_accesses(*variant.entries()->Get(entry), offset, bytes);
+  const size_t later =
+      variant.entries()->Get(own)->instructions()->size() / kMuchLater;
   std::vector<Bucket> buckets;
   // The backward pass completes gradients from the end.
-  for (uint64_t end = bytes; end > 0;) {
-    const uint64_t size = buckets.empty() ? kFirstBucket : kBucket;
-    const uint64_t begin =
-        end > size ? (end - size) / kAlignment * kAlignment : 0;
+  uint64_t end = bytes;
+  while (end > 0) {
+    uint64_t begin = end;
+    size_t ready = 0;
+    while (begin > 0) {
+      const uint64_t next = part_before(accesses[own], begin);
+      const size_t part = last_access(accesses[own], next, begin);
+      const bool is_apart =
+          begin < end && (part > ready + later || ready > part + later);
+      if (end - next > kMostBytes || (is_apart && end - begin >= kLeastBytes))
+        break;
+      begin = next;
+      ready = std::max(ready, part);
+    }
+    // A part of its own, or of one that is too large.
+    if (begin == end)
+      begin = std::max(part_before(accesses[own], end),
+                       end > kMostBytes ? end - kMostBytes : 0);
     Bucket bucket = {begin, end, {}};
     for (const std::vector<Access>& of_entry : accesses)
       bucket.ready.push_back(last_access(of_entry, begin, end));

@@ -30,38 +30,69 @@ std::unique_ptr<program::InstructionT> access(uint64_t offset, uint64_t bytes) {
   return instruction;
 }
 
-TEST(Overlap, CutsGradientsInTheOrderInWhichTheyAreComplete) {
-  constexpr uint64_t kOffset = 640, kBytes = 60 * kMegabyte;
-  program::VariantT variant;
-  for (int i = 0; i < 2; ++i) {
-    auto entry = std::make_unique<program::EntryT>();
-    entry->name = i == 0 ? "accumulate" : "accumulate@8";
-    // Another state; the end; the first half, whose beginning comes last.
-    entry->instructions.push_back(access(0, kOffset));
-    entry->instructions.push_back(
-        access(kOffset + 30 * kMegabyte, 30 * kMegabyte));
-    if (i == 1) entry->instructions.push_back(access(0, 4));
-    entry->instructions.push_back(
-        access(kOffset + 4 * kMegabyte, 26 * kMegabyte));
-    entry->instructions.push_back(access(kOffset, 4 * kMegabyte));
-    // Another state behind the gradients.
-    entry->instructions.push_back(access(kOffset + kBytes, 640));
-    variant.entries.push_back(std::move(entry));
-  }
+// The entry points of a program that computes 60 MB of gradients behind 640
+// bytes of another state.
+constexpr uint64_t kOffset = 640, kBytes = 60 * kMegabyte;
+
+std::vector<Bucket> buckets_of(program::VariantT variant) {
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(program::Variant::Pack(builder, &variant));
   const auto* packed =
       flatbuffers::GetRoot<program::Variant>(builder.GetBufferPointer());
-  const std::vector<Bucket> buckets =
-      runtime::make_buckets(*packed, {0, 1}, 0, kOffset, kBytes);
-  ASSERT_EQ(buckets.size(), 4u);
-  const uint64_t ends[] = {60, 59, 34, 9};
-  const size_t ready[] = {2, 2, 3, 4};
-  for (size_t i = 0; i < 4; ++i) {
-    EXPECT_EQ(buckets[i].end, ends[i] * kMegabyte);
-    EXPECT_EQ(buckets[i].begin, i == 3 ? 0 : ends[i + 1] * kMegabyte);
+  std::vector<uint32_t> entries;
+  for (uint32_t i = 0; i < variant.entries.size(); ++i) entries.push_back(i);
+  return runtime::make_buckets(*packed, entries, 0, kOffset, kBytes);
+}
+
+TEST(Overlap, CutsGradientsInTheOrderInWhichTheyAreComplete) {
+  program::VariantT variant;
+  for (int i = 0; i < 2; ++i) {
+    auto entry = std::make_unique<program::EntryT>();
+    entry->name = i == 0 ? "accumulate" : "accumulate@8";
+    auto& list = entry->instructions;
+    // Gradients of 3 MB from the end on, with one instruction between two.
+    for (uint64_t part = 20; part-- > 2;) {
+      list.push_back(access(0, kOffset));
+      if (i == 1) list.push_back(access(0, 4));
+      list.push_back(access(kOffset + 3 * kMegabyte * part, 3 * kMegabyte));
+    }
+    // An embedding, which is used first. Then another state.
+    for (int other = 0; other < 12; ++other) list.push_back(access(0, 4));
+    list.push_back(access(kOffset, 6 * kMegabyte));
+    list.push_back(access(kOffset + kBytes, 640));
+    variant.entries.push_back(std::move(entry));
+  }
+  const std::vector<Bucket> buckets = buckets_of(std::move(variant));
+  ASSERT_EQ(buckets.size(), 10u);
+  for (size_t i = 0; i < 10; ++i) {
+    EXPECT_EQ(buckets[i].end, (60 - 6 * i) * kMegabyte);
+    EXPECT_EQ(buckets[i].begin, (54 - 6 * i) * kMegabyte);
+    EXPECT_EQ(buckets[i].ready[0], i < 9 ? 4 * (i + 1) : 49) << i;
+    EXPECT_EQ(buckets[i].ready[1], i < 9 ? 6 * (i + 1) : 67) << i;
+  }
+}
+
+TEST(Overlap, DoesNotWaitForGradientsThatAreLate) {
+  program::VariantT variant;
+  auto entry = std::make_unique<program::EntryT>();
+  entry->name = "accumulate";
+  auto& list = entry->instructions;
+  list.push_back(access(kOffset + 20 * kMegabyte, 40 * kMegabyte));
+  list.push_back(access(kOffset + 4 * kMegabyte, 2 * kMegabyte));
+  for (int other = 0; other < 40; ++other) list.push_back(access(0, 4));
+  list.push_back(access(kOffset, 4 * kMegabyte));
+  list.push_back(access(kOffset + 6 * kMegabyte, 14 * kMegabyte));
+  variant.entries.push_back(std::move(entry));
+  const std::vector<Bucket> buckets = buckets_of(std::move(variant));
+  // 40 MB in five parts, 2 MB at once, then 14 MB in two parts, and 4 MB.
+  const uint64_t ends[] = {60, 52, 44, 36, 28, 6, 4, 20, 12};
+  const uint64_t begins[] = {52, 44, 36, 28, 20, 4, 0, 12, 6};
+  const size_t ready[] = {1, 1, 1, 1, 1, 2, 43, 44, 44};
+  ASSERT_EQ(buckets.size(), 9u);
+  for (size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(buckets[i].begin, begins[i] * kMegabyte) << i;
+    EXPECT_EQ(buckets[i].end, ends[i] * kMegabyte) << i;
     EXPECT_EQ(buckets[i].ready[0], ready[i]) << i;
-    EXPECT_EQ(buckets[i].ready[1], ready[i] + (ready[i] > 2)) << i;
   }
 }
 
