@@ -166,6 +166,37 @@ TEST(Team, RunsTheRegionsOfOneDnn) {
   }).join();
 }
 
+// The parts of regions are the same, whether threads have joined or not.
+TEST(Team, RunsOnBorrowedThreads) {
+  const std::unique_ptr<Team> team = Team::borrow(3);
+  for (int round = 0; round < 300; ++round) {
+    std::thread others[2];
+    for (int number : {1, 2})
+      others[number - 1] = std::thread([&, number] {
+        if (round % 3 == 0)
+          std::this_thread::sleep_for(std::chrono::microseconds(200));
+        team->join(number);
+        // The thread is the program's again.
+        const int before = omp_get_max_threads();
+        const ThreadScope threads(before + 1);
+        EXPECT_EQ(omp_get_max_threads(), before + 1);
+      });
+    {
+      const TeamScope scope(team.get());
+      for (int i = 0; i < round % 4; ++i) EXPECT_EQ(visit(3), expected(3));
+      std::atomic<int> arrived{0};
+      if (round % 2 == 0)
+        parallel(3, [&](int, int) {
+          ++arrived;
+          parallel_barrier();
+          EXPECT_EQ(arrived, 3);
+        });
+    }
+    team->dismiss();
+    for (std::thread& other : others) other.join();
+  }
+}
+
 TEST(Team, SleepsWhenThereIsNothingToDo) {
   const std::unique_ptr<Team> team = start(2);
   const TeamScope scope(team.get());

@@ -110,7 +110,7 @@ struct Team::Region {
   FutexWord barriers;  // Number of barriers passed.
 };
 
-Team::Team(int size) : size_(size) {}
+Team::Team(int size, bool borrows) : size_(size), borrows_(borrows) {}
 
 Team::~Team() {
   // A child of fork() has no workers to end.
@@ -118,8 +118,14 @@ Team::~Team() {
 }
 
 std::unique_ptr<Team> Team::start(int size, std::string* error) {
-  std::unique_ptr<Team> team(new Team(size));
+  std::unique_ptr<Team> team(new Team(size, false));
   if (!team->start_workers(error)) return nullptr;
+  return team;
+}
+
+std::unique_ptr<Team> Team::borrow(int size) {
+  std::unique_ptr<Team> team(new Team(size, true));
+  (void)team->start_workers(nullptr);
   return team;
 }
 
@@ -135,12 +141,13 @@ bool Team::start_workers(std::string* error) {
   if (size_ <= available_cpus()) region_->spin = kSpin;
   workers_ = std::make_unique<Worker[]>(size_ - 1);
   process_ = getpid();
+  for (int i = 0; i < size_ - 1; ++i) workers_[i].number = i + 1;
+  if (borrows_) return true;
   const std::vector<cpu_set_t> places = openmp_places(size_);
   const BlockedSignals blocked;
   for (int i = 0; i < size_ - 1; ++i) {
     Worker& worker = workers_[i];
     worker.team = this;
-    worker.number = i + 1;
     const int failure =
         pthread_create(&worker.thread, nullptr, start_worker, &worker);
     if (failure != 0) {
@@ -158,12 +165,8 @@ bool Team::start_workers(std::string* error) {
 
 void Team::end_workers() {
   if (started_ == 0) return;
-  region_->body = nullptr;
-  for (int i = 0; i < started_; ++i) {
-    workers_[i].ticket.value.fetch_add(1, std::memory_order_seq_cst);
-    workers_[i].ticket.wake();
-    pthread_join(workers_[i].thread, nullptr);
-  }
+  dismiss();
+  for (int i = 0; i < started_; ++i) pthread_join(workers_[i].thread, nullptr);
   started_ = 0;
 }
 
@@ -175,6 +178,20 @@ void* Team::start_worker(void* data) {
 #endif
   worker.team->work(worker);
   return nullptr;
+}
+
+void Team::join(int number) {
+  const Position before = here;
+  work(workers_[number - 1]);
+  here = before;
+}
+
+void Team::dismiss() {
+  region_->body = nullptr;
+  for (int i = 0; i < size_ - 1; ++i) {
+    workers_[i].ticket.value.fetch_add(1, std::memory_order_seq_cst);
+    workers_[i].ticket.wake();
+  }
 }
 
 void Team::work(Worker& worker) {

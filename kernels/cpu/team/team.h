@@ -24,6 +24,8 @@ class Team {
   // Returns null, with the reason in `*error`, if the system cannot create
   // threads.
   static std::unique_ptr<Team> start(int size, std::string* error);
+  // A team without threads: others join() it, each for a while.
+  static std::unique_ptr<Team> borrow(int size);
   // Ends the threads. No region may be running.
   ~Team();
   Team(const Team&) = delete;
@@ -32,9 +34,18 @@ class Team {
   int size() const { return size_; }
 
   // A child of fork() has a copy of the team without its threads; this starts
-  // them again. Call it before TeamScope. Returns false, with the reason in
-  // `*error`, if the system cannot create threads.
+  // them again. Call it before TeamScope and join(). Returns false, with the
+  // reason in `*error`, if the system cannot create threads.
   bool restart_after_fork(std::string* error);
+
+  // Borrowed teams only. Lends the calling thread to the team, as thread
+  // `number` (1 to size() - 1), until dismiss(). Regions may run before their
+  // threads have joined, but a barrier waits for them.
+  void join(int number);
+  // Returns the threads: those that have joined and those that still will.
+  // Each number must join exactly once between two calls. No region may be
+  // running.
+  void dismiss();
 
   // Runs a region: calls body(data) on `threads` threads (at least 1, at most
   // size()) at the same time, and returns when all are done. Each thread runs
@@ -48,7 +59,7 @@ class Team {
   struct Worker;
   struct Region;
 
-  explicit Team(int size);
+  Team(int size, bool borrows);
   bool start_workers(std::string* error);
   void end_workers();
   static void* start_worker(void* worker);
@@ -57,6 +68,7 @@ class Team {
   void run_untaken_parts(int workers);
 
   const int size_;
+  const bool borrows_;
   pid_t process_ = 0;  // The process that has the threads.
   int started_ = 0;
   std::unique_ptr<Worker[]> workers_;

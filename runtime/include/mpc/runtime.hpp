@@ -4,6 +4,7 @@
 #ifndef MPC_RUNTIME_HPP_
 #define MPC_RUNTIME_HPP_
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -139,6 +140,33 @@ class Program {
     }
   };
   std::unique_ptr<mpc_program_t, Destroy> program_;
+};
+
+// Threads of the program for sessions, which it must outlive:
+// options.thread_pool = pool.get().
+class ThreadPool {
+ public:
+  using Body = std::function<void(uint32_t number, uint32_t count)>;
+  // Calls `body` as mpc_thread_pool_t::run does. Throws nothing.
+  using Run = std::function<void(uint32_t threads, const Body& body)>;
+
+  explicit ThreadPool(Run run) : run_(std::move(run)) {}
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  const mpc_thread_pool_t* get() const { return &pool_; }
+
+ private:
+  static void call(void* user, uint32_t threads,
+                   void (*body)(void* data, uint32_t number, uint32_t count),
+                   void* data) {
+    static_cast<ThreadPool*>(user)->run_(
+        threads,
+        [=](uint32_t number, uint32_t count) { body(data, number, count); });
+  }
+
+  Run run_;
+  mpc_thread_pool_t pool_ = {this, call};
 };
 
 class Session {

@@ -22,6 +22,23 @@ typedef struct mpc_allocator_s {
   void (*release)(void* user, void* pointer);
 } mpc_allocator_t;
 
+// Threads of the program that a session may use. Programs whose own threads
+// keep spinning after a parallel region, as OpenMP's do, lend these to the
+// session: otherwise both would compete for the same cores.
+typedef struct mpc_thread_pool_s {
+  void* user;
+  // Calls body(data, number, count) on `count` threads at the same time, at
+  // most `threads`, and returns when all calls have returned. Each call gets
+  // its number, from 0 to `count` - 1; 0 is the calling thread. `body` throws
+  // nothing. A session calls this once for each step or run of an entry point,
+  // and while it is created; sessions in several threads call it at the same
+  // time. If `count` is less than `threads`, the session starts threads of its
+  // own: results do not depend on it.
+  void (*run)(void* user, uint32_t threads,
+              void (*body)(void* data, uint32_t number, uint32_t count),
+              void* data);
+} mpc_thread_pool_t;
+
 // Zero the struct, set `struct_size`, then the fields that differ from the
 // defaults.
 typedef struct mpc_session_options_s {
@@ -50,6 +67,9 @@ typedef struct mpc_session_options_s {
                                            // together; see below. Copied, but
                                            // what it refers to must outlive
                                            // the session. NULL: one rank.
+  const mpc_thread_pool_t* thread_pool;  // CPU: whose threads to use. The
+                                         // struct is copied. NULL: the
+                                         // session starts its own.
 } mpc_session_options_t;
 
 // What one step did. Set `struct_size` to sizeof(mpc_step_info_t); fields that

@@ -23,6 +23,7 @@ struct DeviceOptions {
   void* stream = nullptr;  // CUDA: the caller's CUstream; null: make a new one.
   std::string code_folder;  // Host: where to keep the code; "": only in memory.
   mpc_allocator_t allocator;
+  mpc_thread_pool_t thread_pool = {};  // Host: `run` is null if there is none.
 };
 
 // Called before and after each instruction of a traced run; returns false to

@@ -3,10 +3,6 @@
 
 #include "runtime/src/device/host.h"
 
-#if defined(__SSE2__)
-#include <xmmintrin.h>
-#endif
-
 #include <algorithm>
 #include <cstring>
 #include <map>
@@ -18,78 +14,13 @@
 #include "kernels/kernel.h"
 #include "runtime/src/device/code.h"
 #include "runtime/src/device/cpu/cpu_count.h"
+#include "runtime/src/device/default_floats.h"
 #include "runtime/src/device/kernel_call.h"
+#include "runtime/src/device/threads.h"
 
 namespace mpc::runtime {
 
 namespace {
-
-// While in scope, sets the default floating-point mode: round to nearest, keep
-// subnormals, no traps. Results must not depend on the mode of the caller's
-// thread.
-class DefaultFloats {
- public:
-#if defined(__SSE2__)
-  DefaultFloats() : saved_(_mm_getcsr()) {
-    if ((saved_ & ~kFlags) != kDefault) _mm_setcsr(kDefault);
-  }
-  ~DefaultFloats() {
-    if ((saved_ & ~kFlags) != kDefault) _mm_setcsr(saved_);
-  }
-
- private:
-  static constexpr unsigned kDefault = 0x1f80;  // All exceptions masked.
-  static constexpr unsigned kFlags = 0x3f;      // Exceptions that occurred.
-  unsigned saved_;
-#endif
-};
-
-// The threads of a session: a team of its own or, where oneDNN cannot use one,
-// OpenMP's.
-class Threads {
- public:
-  mpc_status_t start(int count);
-  // Starts the threads again if the process has forked since.
-  mpc_status_t check() const;
-  int count() const { return count_; }
-  kernels::Team* team() const { return team_.get(); }
-
- private:
-  static mpc_status_t refused(int count, const std::string& why) {
-    return mpc_status_make(MPC_OUT_OF_MEMORY,
-                           "a session on %d threads: %s; use fewer threads",
-                           count, why.c_str());
-  }
-
-  int count_ = 1;
-  std::unique_ptr<kernels::Team> team_;
-};
-
-mpc_status_t Threads::start(int count) {
-  count_ = count;
-  if (!kernels::dnnl_runs_on_teams()) return nullptr;
-  std::string why;
-  team_ = kernels::Team::start(count, &why);
-  return team_ ? nullptr : refused(count, why);
-}
-
-mpc_status_t Threads::check() const {
-  std::string why;
-  if (!team_ || team_->restart_after_fork(&why)) return nullptr;
-  return refused(count_, why);
-}
-
-// While in scope, kernels that the calling thread runs use these threads.
-class Work {
- public:
-  explicit Work(const Threads& threads)
-      : team_(threads.team()), threads_(threads.count()) {}
-
- private:
-  DefaultFloats floats_;
-  kernels::TeamScope team_;
-  kernels::ThreadScope threads_;
-};
 
 // A prepared instruction. Exactly one of `function` and `kernel` is set.
 struct Call {
@@ -113,7 +44,7 @@ class HostExecutable : public Executable {
  public:
   HostExecutable(const Host& host, const mpc_program_t& program,
                  const schema::Variant& variant, uint8_t* states,
-                 uint8_t* arena, const Threads& threads, bool deterministic,
+                 uint8_t* arena, Threads& threads, bool deterministic,
                  const std::string& code_folder)
       : host_(host),
         program_(program),
@@ -176,6 +107,8 @@ class HostExecutable : public Executable {
     return ran;
   }
   mpc_status_t execute(const Submission& submission);
+  mpc_status_t execute_here(const Submission& submission);
+  mpc_status_t trace_here(uint32_t entry, Observer& observer);
   void copy_inputs(const Submission& submission) const;
   // `*changed` tells whether states have changed so far; the function updates
   // it.
@@ -191,7 +124,7 @@ class HostExecutable : public Executable {
   const schema::Variant& variant_;
   uint8_t* const states_;
   uint8_t* const arena_;
-  const Threads& threads_;
+  Threads& threads_;
   const kernels::Context context_;
   const std::string& code_folder_;  // See DeviceOptions.
   Code code_;
@@ -326,8 +259,11 @@ mpc_status_t HostExecutable::submit(const Submission& submission) {
 }
 
 mpc_status_t HostExecutable::execute(const Submission& submission) {
-  MPC_RETURN_IF_ERROR(threads_.check());
-  Work work(threads_);
+  const auto body = [&] { return execute_here(submission); };
+  return threads_.run(Work(body));
+}
+
+mpc_status_t HostExecutable::execute_here(const Submission& submission) {
   copy_inputs(submission);
   read_values(submission, 0);
   bool changed = false;
@@ -368,8 +304,11 @@ mpc_status_t HostExecutable::run(uint32_t entry, RunListener* listener,
 }
 
 mpc_status_t HostExecutable::trace(uint32_t entry, Observer& observer) {
-  MPC_RETURN_IF_ERROR(threads_.check());
-  Work work(threads_);
+  const auto body = [&] { return trace_here(entry, observer); };
+  return threads_.run(Work(body));
+}
+
+mpc_status_t HostExecutable::trace_here(uint32_t entry, Observer& observer) {
   const std::vector<Call>& calls = calls_[entry];
   for (uint32_t i = 0; i < calls.size(); ++i) {
     const schema::Instruction& instruction = *instructions_of(entry)->Get(i);
@@ -423,15 +362,18 @@ class HostDevice : public Device {
   }
 
   mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) override {
-    MPC_RETURN_IF_ERROR(threads_.start(
-        !host_.has_threads      ? 1
-        : options_.threads == 0 ? default_threads()
-                                : static_cast<int>(options_.threads)));
-    Work work(threads_);
+    MPC_RETURN_IF_ERROR(threads_.start(!host_.has_threads ? 1
+                                       : options_.threads == 0
+                                           ? default_threads()
+                                           : static_cast<int>(options_.threads),
+                                       options_.thread_pool));
     auto executable = std::make_unique<HostExecutable>(
         host_, program_, variant_, states_.data(), arena_.data(), threads_,
         options_.deterministic, options_.code_folder);
-    MPC_RETURN_IF_ERROR(executable->prepare(options_.allocator));
+    const auto prepare = [&] {
+      return executable->prepare(options_.allocator);
+    };
+    MPC_RETURN_IF_ERROR(threads_.run(Work(prepare)));
     *out_executable = std::move(executable);
     return nullptr;
   }

@@ -111,7 +111,12 @@ mpc_status_t create_session(const mpc_program_t* program,
   MPC_RETURN_IF_ERROR(read_options(given, &options, &device_options.allocator));
   device_options.threads = options.threads;
   device_options.deterministic = options.deterministic != 0;
-
+  if (options.thread_pool) {
+    device_options.thread_pool = *options.thread_pool;
+    if (!device_options.thread_pool.run)
+      return mpc_status_make(MPC_INVALID_ARGUMENT,
+                             "the thread pool lacks its function 'run'");
+  }
   device_options.stream = options.stream;
   if (options.code_folder) device_options.code_folder = options.code_folder;
 
