@@ -247,6 +247,11 @@ class Session {
   Status write_state(const char* name, const mpc_tensor_t& tensor) {
     return mpc_session_write_state(get(), name, &tensor);
   }
+  // Only on the CPU.
+  Status state_memory(const char* name, mpc_tensor_t* tensor) {
+    tensor->struct_size = sizeof(*tensor);
+    return mpc_session_state_memory(get(), name, tensor);
+  }
   Status set_property(const char* name, const std::string& value) {
     return mpc_session_set_property(get(), name, value.c_str());
   }

@@ -283,6 +283,18 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_read_state(
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_write_state(
     mpc_session_t* session, const char* name, const mpc_tensor_t* tensor);
 
+// Describes the memory of a state in `*out_tensor`, on a session that runs on
+// the CPU, so that a program can keep a parameter there instead of writing it
+// before each call. The caller sets `struct_size`; data and shape are borrowed
+// until the session is destroyed. The program may change the data while no
+// call runs. Afterwards it passes the same tensor to mpc_session_write_state,
+// which copies nothing but updates all that depends on the state.
+//
+// Returns MPC_INVALID_ARGUMENT if there is no such state, if it is a 16-bit
+// copy, or if the session runs on another device.
+MPC_API MPC_MUST_USE mpc_status_t mpc_session_state_memory(
+    mpc_session_t* session, const char* name, mpc_tensor_t* out_tensor);
+
 // Named values of the caller that are saved in checkpoints, such as the
 // position of the training loop. UTF-8 strings; a NULL value removes the
 // property. mpc_session_get_property returns NULL if there is no such property;

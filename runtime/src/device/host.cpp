@@ -341,7 +341,9 @@ class HostDevice : public Device {
 
   mpc_status_t upload(schema::Space space, uint64_t offset, const void* data,
                       uint64_t size, MemoryKind) override {
-    if (size > 0) std::memcpy(memory(space) + offset, data, size);
+    uint8_t* const target = memory(space) + offset;
+    // A caller may pass the memory of a state, which it has changed there.
+    if (size > 0 && target != data) std::memcpy(target, data, size);
     return nullptr;
   }
 

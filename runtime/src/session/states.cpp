@@ -47,15 +47,21 @@ mpc_status_t make_initial_states(const mpc_program_t& program, uint64_t seed,
 
 namespace {
 
-mpc_status_t find_state(const mpc_session_t& session, const char* name,
-                        const mpc_tensor_t& tensor,
+mpc_status_t find_named(const mpc_session_t& session, const char* name,
                         const StateTensor** out_state) {
   int64_t index = session.program->find_tensor(name);
   if (index < 0)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "the program has no state '%s'", name);
-  const StateTensor& state =
-      session.program->tensors[static_cast<size_t>(index)];
+  *out_state = &session.program->tensors[static_cast<size_t>(index)];
+  return nullptr;
+}
+
+mpc_status_t find_state(const mpc_session_t& session, const char* name,
+                        const mpc_tensor_t& tensor,
+                        const StateTensor** out_state) {
+  MPC_RETURN_IF_ERROR(find_named(session, name, out_state));
+  const StateTensor& state = **out_state;
   if (!is_tensor_size(tensor.struct_size))
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "struct_size is not sizeof(mpc_tensor_t)");
@@ -75,7 +81,6 @@ mpc_status_t find_state(const mpc_session_t& session, const char* name,
   if (memory_kind_of(tensor) != MemoryKind::kHost)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "the tensor must lie in host memory");
-  *out_state = &state;
   return nullptr;
 }
 
@@ -130,9 +135,9 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
   session->derived_stale = true;
   session->has_residuals = false;
   if (state == session->known.total_steps) session->schedule_known = false;
-  MPC_RETURN_IF_ERROR(
-      note_loss(session, device.upload(schema::Space::State, state->offset,
-                                       data, state->bytes)));
+  MPC_RETURN_IF_ERROR(note_loss(
+      session,
+      device.upload(schema::Space::State, state->offset, data, state->bytes)));
   for (const Rounded& copy : copies)
     MPC_RETURN_IF_ERROR(note_loss(
         session,
@@ -237,4 +242,30 @@ mpc_status_t mpc_session_write_state(mpc_session_t* session, const char* name,
   if (!session || !name || !tensor)
     return mpc_status_make(MPC_INVALID_ARGUMENT, "an argument is NULL");
   return guard([&] { return write_state(session, name, *tensor); });
+}
+
+mpc_status_t mpc_session_state_memory(mpc_session_t* session, const char* name,
+                                      mpc_tensor_t* out_tensor) {
+  if (!session || !name || !out_tensor)
+    return mpc_status_make(MPC_INVALID_ARGUMENT, "an argument is NULL");
+  const StateTensor* state = nullptr;
+  MPC_RETURN_IF_ERROR(find_named(*session, name, &state));
+  MPC_RETURN_IF_ERROR(check_alive(*session));
+  uint8_t* states = session->device->host_states();
+  if (!states || state->kind == schema::StateKind::WorkingCopy)
+    return mpc_status_make(
+        MPC_INVALID_ARGUMENT,
+        states
+            ? "state '%s' is the rounded copy of a parameter; use the memory "
+              "of the parameter"
+            : "state '%s' lies in the memory of another device than the CPU; "
+              "use mpc_session_read_state",
+        name);
+  return copy_out(mpc_tensor_t{sizeof(mpc_tensor_t),
+                               state->dtype,
+                               state->rank,
+                               state->shape,
+                               states + state->offset,
+                               {MPC_DEVICE_HOST, 0}},
+                  out_tensor);
 }

@@ -38,6 +38,42 @@ TEST(Session, WritesStates) {
             MPC_INVALID_ARGUMENT);
 }
 
+// A program keeps a parameter in the memory of the session.
+TEST(Session, LendsTheMemoryOfStates) {
+  ProgramPtr program = load(make_package());
+  SessionPtr session = create(program);
+  mpc_tensor_t lent = {};
+  lent.struct_size = sizeof(lent);
+  EXPECT_OK(mpc_session_state_memory(session.get(), "b", &lent));
+  EXPECT_EQ(lent.dtype, MPC_DTYPE_F32);
+  ASSERT_EQ(lent.rank, 1u);
+  EXPECT_EQ(lent.shape[0], 2);
+  auto* data = static_cast<float*>(lent.data);
+  EXPECT_EQ(data[1], 1);
+  data[0] = 1.00390625f;
+  EXPECT_EQ(read_float(session, "b"), data[0]);
+  EXPECT_OK(mpc_session_write_state(session.get(), "b", &lent));
+  EXPECT_EQ(read_float(session, "b"), 1.00390625f);
+  uint16_t copy[2];
+  std::memcpy(copy, read_state(session, "parameters.bf16/b").data(), 4);
+  EXPECT_EQ(copy[0], 0x3f80);
+  (void)step(session, 3);
+  EXPECT_EQ(read_float(session, "b"), data[0]);
+  EXPECT_NE(data[0], 1.00390625f);
+
+  EXPECT_EQ(take(mpc_session_state_memory(session.get(), "c", &lent)).message,
+            "the program has no state 'c'");
+  EXPECT_EQ(
+      take(mpc_session_state_memory(session.get(), "parameters.bf16/b", &lent))
+          .code,
+      MPC_INVALID_ARGUMENT);
+  lent.struct_size = 0;
+  EXPECT_EQ(take(mpc_session_state_memory(session.get(), "b", &lent)).code,
+            MPC_INVALID_ARGUMENT);
+  EXPECT_EQ(take(mpc_session_state_memory(session.get(), "b", nullptr)).code,
+            MPC_INVALID_ARGUMENT);
+}
+
 mpc_tensor_t matrix(std::vector<float>& values, const int64_t (&shape)[2]) {
   mpc_tensor_t tensor = {};
   tensor.struct_size = sizeof(tensor);
