@@ -45,6 +45,12 @@ struct Input {
   MemoryKind memory_kind;
 };
 
+// An output of an entry point, and host memory for it; null: not fetched.
+struct Output {
+  const schema::Buffer* buffer;
+  void* data;
+};
+
 // A number that a submission reads back for the session.
 struct Value {
   schema::Space space;
@@ -78,6 +84,8 @@ struct Submission {
   const Value* values = nullptr;  // At most kMaxValues.
   size_t num_values = 0;
   RunListener* listener = nullptr;  // Hosts only, for a single entry point.
+  const Output* outputs = nullptr;  // Null, or all outputs of the only entry
+  size_t num_outputs = 0;           // point; see Executable::writes_outputs.
 };
 
 // The entry points of a program, prepared to run at fixed addresses. After a
@@ -91,6 +99,9 @@ class Executable {
   // for it. Inputs in host memory have been copied when it returns. The caller
   // must wait for each submission; at most depth() + 1 may be in flight.
   virtual mpc_status_t submit(const Submission& submission) = 0;
+
+  // Whether submissions may have outputs; otherwise use Device::download.
+  virtual bool writes_outputs() const { return false; }
 
   // Waits for the oldest submission in flight and returns its values. Later
   // submissions continue to run.

@@ -15,6 +15,7 @@
 #include "runtime/src/device/code.h"
 #include "runtime/src/device/cpu/cpu_count.h"
 #include "runtime/src/device/default_floats.h"
+#include "runtime/src/device/direct_outputs.h"
 #include "runtime/src/device/kernel_call.h"
 #include "runtime/src/device/threads.h"
 
@@ -57,6 +58,7 @@ class HostExecutable : public Executable {
 
   mpc_status_t prepare(const mpc_allocator_t& allocator);
   mpc_status_t submit(const Submission& submission) override;
+  bool writes_outputs() const override { return true; }
   mpc_status_t wait(Values* out_values) override {
     *out_values = values_;
     return nullptr;
@@ -110,6 +112,7 @@ class HostExecutable : public Executable {
   mpc_status_t execute_here(const Submission& submission);
   mpc_status_t trace_here(uint32_t entry, Observer& observer);
   void copy_inputs(const Submission& submission) const;
+  void copy_outputs(const Submission& submission) const;
   // `*changed` tells whether states have changed so far; the function updates
   // it.
   mpc_status_t run(uint32_t entry, RunListener* listener, bool* changed) const;
@@ -135,6 +138,7 @@ class HostExecutable : public Executable {
   Memory scratch_;  // Shared by all calls, which run one at a time.
   std::vector<std::vector<void*>>
       operands_;                          // Operands of each entry, end to end.
+  std::vector<DirectOutputs> outputs_;    // One for each entry.
   std::vector<std::vector<Call>> calls_;  // Calls of each entry.
   Values values_ = {};                    // Values of the last submission.
   Profile* profile_ = nullptr;            // Null: nothing is measured.
@@ -187,6 +191,7 @@ mpc_status_t HostExecutable::prepare_entry(const schema::Entry& entry) {
   }
   calls_.push_back(std::move(calls));
   operands_.push_back(std::move(operands));
+  outputs_.emplace_back(entry, arena_);
   return nullptr;
 }
 
@@ -267,12 +272,44 @@ mpc_status_t HostExecutable::execute_here(const Submission& submission) {
   copy_inputs(submission);
   read_values(submission, 0);
   bool changed = false;
+  if (submission.outputs) {
+    const uint32_t entry = submission.entries[0];
+    void** const operands = operands_[entry].data();
+    outputs_[entry].redirect(submission.outputs, submission.num_outputs,
+                             operands);
+    mpc_status_t status = run(entry, &changed);
+    outputs_[entry].restore(operands);
+    if (!status) copy_outputs(submission);
+    return status;
+  }
   for (size_t i = 0; i < submission.num_entries; ++i) {
     MPC_RETURN_IF_ERROR(
         run(submission.entries[i], submission.listener, &changed));
     read_values(submission, i + 1);
   }
   return nullptr;
+}
+
+void HostExecutable::copy_outputs(const Submission& submission) const {
+  // Less is copied faster by one thread than others wake up.
+  constexpr uint64_t kWorthThreads = 1 << 18;
+  const DirectOutputs& outputs = outputs_[submission.entries[0]];
+  for (size_t i = 0; i < submission.num_outputs; ++i) {
+    const Output& output = submission.outputs[i];
+    if (!output.data || outputs.is_direct(i, output.data)) continue;
+    const uint64_t size = bytes_of(*output.buffer);
+    const uint8_t* const from =
+        memory(output.buffer->space()) + output.buffer->offset();
+    kernels::parallel(
+        size < kWorthThreads ? 1 : context_.threads, [&](int part, int parts) {
+          const kernels::Range mine =
+              kernels::share(static_cast<int64_t>(size), part, parts);
+          if (mine.begin < mine.end)
+            std::memcpy(static_cast<uint8_t*>(output.data) + mine.begin,
+                        from + mine.begin,
+                        static_cast<size_t>(mine.end - mine.begin));
+        });
+  }
 }
 
 void HostExecutable::copy_inputs(const Submission& submission) const {

@@ -49,7 +49,8 @@ mpc_status_t refresh_derived(mpc_session_t* session) {
 }
 
 mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
-                       const mpc_tensor_t* inputs, size_t num_inputs) {
+                       const mpc_tensor_t* inputs, size_t num_inputs,
+                       bool writes_outputs) {
   MPC_RETURN_IF_ERROR(check_alive(*session));
   const schema::EntryRole role =
       role_of(*session->variant->entries()->Get(entry));
@@ -69,6 +70,10 @@ mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
   submission.num_inputs = num_inputs;
   submission.entries = &entry;
   submission.num_entries = 1;
+  if (writes_outputs) {
+    submission.outputs = session->output_room.data();
+    submission.num_outputs = session->output_room.size();
+  }
   Values values;
   MPC_RETURN_IF_ERROR(
       note_loss(session, session->executable->submit(submission)));
@@ -96,7 +101,14 @@ mpc_status_t run(mpc_session_t* session, const char* name,
   MPC_RETURN_IF_ERROR(check_alive(*session));
   if (changes_weights(*session, entry))
     MPC_RETURN_IF_ERROR(check_schedule(session));
-  MPC_RETURN_IF_ERROR(run_entry(session, entry, inputs, num_inputs));
+  const bool on_host = session->executable->writes_outputs();
+  session->output_room.clear();
+  for (size_t i = 0; on_host && i < num_outputs; ++i)
+    session->output_room.push_back(
+        {bindings->Get(static_cast<uint32_t>(i))->buffer(),
+         tensor_at(outputs, i).data});
+  MPC_RETURN_IF_ERROR(run_entry(session, entry, inputs, num_inputs, on_host));
+  if (on_host) return nullptr;
   for (size_t i = 0; i < num_outputs; ++i) {
     const mpc_tensor_t& tensor = tensor_at(outputs, i);
     const schema::Buffer& buffer =

@@ -121,9 +121,10 @@ struct mpc_session_s {
   bool asynchronous = false;
   bool allow_non_finite = false;  // In checkpoints that are saved.
   mpc::runtime::Properties properties;
-  std::vector<mpc::runtime::Input> input_room;  // For the largest entry.
-  std::string device_note;                      // See OpenedDevice::note.
-  mutable std::string device_text;              // For mpc_session_device.
+  std::vector<mpc::runtime::Input> input_room;    // For the largest entry.
+  std::vector<mpc::runtime::Output> output_room;  // For mpc_session_run.
+  std::string device_note;                        // See OpenedDevice::note.
+  mutable std::string device_text;                // For mpc_session_device.
   bool derived_stale = true;    // Weights have changed since `derive` ran.
   bool has_residuals = false;   // `forward` has run since a state was written.
   bool schedule_known = false;  // The state `total_steps` is known to be set.
@@ -186,9 +187,10 @@ mpc_status_t check_and_queue_inputs(mpc_session_t* session, uint32_t entry,
                                     size_t num_inputs);
 
 // Checks the inputs, runs `entry` on them after all queued work, and waits for
-// it.
+// it. With `writes_outputs`, the executable writes session->output_room.
 mpc_status_t run_entry(mpc_session_t* session, uint32_t entry,
-                       const mpc_tensor_t* inputs, size_t num_inputs);
+                       const mpc_tensor_t* inputs, size_t num_inputs,
+                       bool writes_outputs = false);
 
 // MPC_INVALID_ARGUMENT if the learning rate schedule depends on the total
 // number of updates and that number has not been set.
