@@ -120,6 +120,7 @@ class Session(_runtime.Session):
         seed: int = 0,
         copy: bool = False,
         allow_non_finite: bool = False,
+        _on_torch: bool = False,
     ) -> None:
         if not isinstance(program, Program):
             raise TypeError(
@@ -140,7 +141,8 @@ class Session(_runtime.Session):
         if not 0 <= seed < 2**63:
             raise InvalidArgument(f"seed must be in [0, 2**63), but is {seed}")
         super().__init__(
-            program._handle, device, threads or 0, deterministic, seed, allow_non_finite, copy
+            program._handle, device, threads or 0, deterministic, seed, allow_non_finite, copy,
+            _on_torch,
         )
         self._program = program
         self._specs = {spec.name: spec for spec in program.states}

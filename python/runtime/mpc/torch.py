@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import gc
 import warnings
 import weakref
 from typing import Any, Iterable, Iterator, NamedTuple
@@ -11,7 +12,9 @@ import torch
 from torch.autograd.function import once_differentiable
 from torch.utils import _pytree as pytree
 
+from mpc._buffers import Buffers
 from mpc._errors import CompileError, CompileNote, InvalidArgument
+from mpc._lending import InUse, Lender, borrowed
 from mpc._program import Program
 from mpc._session import GRADIENT, Session
 from mpc._torch import Exported, export, named_tensors, training_modes
@@ -38,7 +41,7 @@ class Module(torch.nn.Module):
         precision: How mpc computes: "fp32", "bf16", "tf32", "fp8", ...; with "fp16" the caller
             scales the loss. Parameters, arguments and results keep their types.
         device: As in `mpc.Session`.
-        threads: As in `mpc.Session`.
+        threads: Number of threads on the CPU; None: those that PyTorch uses.
         deterministic: As in `mpc.Session`.
         seed: For dropout; None: drawn from PyTorch's generator.
         max_programs: How many programs to keep; the one used least recently is dropped.
@@ -87,9 +90,15 @@ class Module(torch.nn.Module):
         self.training = module.training
         self._options = {"precision": precision, **options}
         self._session_options = {
-            "device": device, "threads": threads, "deterministic": deterministic, "copy": True,
+            "device": device,
+            "threads": torch.get_num_threads() if threads is None else threads,
+            "deterministic": deterministic,
+            "seed": int(torch.randint(2**62, ()).item()) if seed is None else seed,
+            "copy": True,
+            "_on_torch": threads is None,
         }
-        self._seed = int(torch.randint(2**62, ()).item()) if seed is None else seed
+        #: Tensors that are part of a program, which must stay where they are.
+        self._pinned: set[str] = set()
         self._max_programs = max_programs
         self._runners: dict[Any, _Runner] = {}
 
@@ -130,11 +139,12 @@ class Module(torch.nn.Module):
         leaves, spec = pytree.tree_flatten((args, kwargs))
         inputs = [leaf for leaf in leaves if isinstance(leaf, torch.Tensor)]
         runner = self._runner(leaves, spec)
-        parameters = runner.parameters()
+        tensors = runner.tensors()
+        parameters = runner.parameters(tensors)
         if torch.is_grad_enabled() and any(t.requires_grad for t in (*inputs, *parameters)):
-            results = _Call.apply(runner, len(inputs), *inputs, *parameters)
+            results = _Call.apply(runner, tensors, len(inputs), *inputs, *parameters)
         else:
-            results = runner.infer(inputs)
+            results = runner.infer(tensors, inputs)
         return runner.restore(list(results))
 
     def _runner(self, leaves: list[Any], spec: Any) -> _Runner:
@@ -184,7 +194,13 @@ class Module(torch.nn.Module):
                 "the module changes buffers in forward(), which its export loses: "
                 + ", ".join(exported.changed)
             )
-        return _Runner(self._wrapped, exported, leaves, self._options, self._session_options, self._seed)
+        runner = _Runner(
+            self._wrapped, exported, leaves, self._options, self._session_options, self._pinned
+        )
+        # Cycles of the exporter still use the parameters, which could then not be moved.
+        del exported
+        gc.collect()
+        return runner
 
 
 class _Used(NamedTuple):
@@ -204,11 +220,12 @@ class _Runner:
         leaves: list[Any],
         options: dict[str, Any],
         session_options: dict[str, Any],
-        seed: int,
+        pinned: set[str],
     ) -> None:
         from mpc._compile import run
 
         self._module = module
+        self._pinned = pinned
         graph = exported.onnx.model.graph
         # The exporter keeps the order of the arguments, without those that are constants.
         self._inputs = [value.name for value in graph.inputs]
@@ -237,7 +254,9 @@ class _Runner:
             warnings.simplefilter("ignore", CompileNote)
             program = run(exported.onnx.model_proto, None, None, chosen, stacklevel=9)
         program._names = exported.names
-        self.session = Session(program, seed=seed, **session_options)
+        self._session_options = session_options
+        self.session = Session(program, **session_options)
+        self._lender = Lender(self.session)
         self._trains = "forward" in program.entries
         if needed and not self._trains:
             raise CompileError(
@@ -255,18 +274,17 @@ class _Runner:
         self._fixed = {s: n for s, n in known.items() if states.get(s) == "constant"}
         #: What the compiler has computed with, by the version of the tensor.
         self._folded = self._versions(n for s, n in known.items() if s not in states)
+        pinned.update(self._folded)
         # What each call would otherwise look up again.
-        self._dtypes = {spec.name: getattr(torch, spec.dtype.name, None) for spec in program.states}
         self._taken = {
             entry: [self._inputs.index(spec.name) for spec in program.inputs(entry)]
             for entry in ("predict", "forward")
             if entry in program.entries
         }
-        self._made = {
-            entry: [
-                (spec.name, spec.shape, getattr(torch, spec.dtype.name))
-                for spec in program.outputs(entry)
-            ]
+        self._buffers = {
+            entry: Buffers(
+                {s.name: (s.shape, getattr(torch, s.dtype.name)) for s in program.outputs(entry)}
+            )
             for entry in ("predict", "forward", "backward")
             if entry in program.entries
         }
@@ -280,38 +298,54 @@ class _Runner:
 
     # Tensors
 
-    def _tensors(self) -> dict[str, torch.Tensor]:
+    def tensors(self) -> dict[str, torch.Tensor]:
         """Parameters and buffers by name, as they are now: submodules may have been replaced."""
         return dict(named_tensors(self._module))
 
-    def parameters(self) -> list[torch.Tensor]:
+    def parameters(self, tensors: dict[str, torch.Tensor]) -> list[torch.Tensor]:
         """The parameters that the program has gradients for."""
-        tensors = self._tensors()
         return [tensors[name] for name in self._weights.values()]
 
     def _versions(self, names: Iterable[str]) -> dict[str, tuple[int, int]]:
-        tensors = self._tensors()
+        tensors = self.tensors()
         return {name: (tensors[name]._version, tensors[name].data_ptr()) for name in names}
 
     def is_stale(self) -> bool:
         """Whether a tensor that is part of the program has changed."""
         return bool(self._folded) and self._versions(self._folded) != self._folded
 
-    def _write(self, tensors: dict[str, torch.Tensor]) -> None:
-        for state, tensor in tensors.items():
-            # A frozen weight may be kept in 16 bit.
-            self.session.write_state(state, _lent(tensor.to(self._dtypes[state])))
-
-    def _write_module(self) -> None:
+    def _write_module(self, tensors: dict[str, torch.Tensor]) -> None:
         """Always all: in-place changes through `.data` leave no trace."""
-        tensors = self._tensors()
-        for names in (self._weights, self._statistics, self._fixed):
-            self._write({state: tensors[name] for state, name in names.items()})
+        try:
+            for names in (self._weights, self._statistics, self._fixed):
+                for state, name in names.items():
+                    self._lender.write(state, tensors[name], name not in self._pinned)
+        except InUse:
+            self._replace_session()
+            self._write_module(tensors)
 
-    def _read_statistics(self) -> None:
+    def _write_saved(self, parameters: Iterable[torch.Tensor]) -> None:
+        """The parameters of an earlier forward pass."""
+        parameters = list(parameters)
+        try:
+            for state, parameter in zip(self._weights, parameters):
+                self._lender.write(state, parameter)
+        except InUse:
+            self._replace_session()
+            self._write_saved(parameters)
+
+    def _replace_session(self) -> None:
+        """Leaves the session to tensors in its memory that are no longer the module's."""
+        program = self.session.program
+        self.session.close()
+        self.session = Session(program, **self._session_options)
+        self._lender = Lender(self.session, lends=False)
+        self._set_steps(self.steps)
+        self.call += 1
+
+    def _read_statistics(self, tensors: dict[str, torch.Tensor]) -> None:
         if not self._statistics:
             return
-        tensors = self._tensors()
         with torch.no_grad():
             for state, name in self._statistics.items():
                 target = tensors[name]
@@ -322,52 +356,57 @@ class _Runner:
                     counted.add_(1)
 
     def _batch(self, entry: str, inputs: list[torch.Tensor]) -> list[Any]:
-        return [_lent(inputs[index]) for index in self._taken[entry]]
+        return [borrowed(inputs[index]) for index in self._taken[entry]]
 
     def _run(self, entry: str, batch: list[Any]) -> dict[str, torch.Tensor]:
-        made = {
-            name: torch.empty(shape, dtype=dtype) for name, shape, dtype in self._made[entry]
-        }
-        self.session.run(entry, batch, [_lent(tensor) for tensor in made.values()])
+        made = self._buffers[entry].take()
+        self.session.run(entry, batch, [borrowed(tensor) for tensor in made.values()])
         return made
 
     # Passes
 
-    def infer(self, inputs: list[torch.Tensor]) -> list[torch.Tensor]:
+    def infer(
+        self, tensors: dict[str, torch.Tensor], inputs: list[torch.Tensor]
+    ) -> list[torch.Tensor]:
         """The outputs, without gradients."""
         if self._trains and any(module.training for module in self._module.modules()):
-            return self.forward(inputs)[0]
-        self._write_module()
+            return self.forward(tensors, inputs)[0]
+        self._write_module(tensors)
         results = self._run("predict", self._batch("predict", inputs))
         return [results[name] for name in self._outputs]
 
-    def forward(self, inputs: list[torch.Tensor]) -> tuple[list[torch.Tensor], _Used]:
-        self._write_module()
+    def forward(
+        self, tensors: dict[str, torch.Tensor], inputs: list[torch.Tensor]
+    ) -> tuple[list[torch.Tensor], _Used]:
+        self._write_module(tensors)
         self.call += 1
         used = _Used(self.call, self.steps)
         results = self._run("forward", self._batch("forward", inputs))
         self.steps += 1
-        self._read_statistics()
+        self._read_statistics(tensors)
         return [results[name] for name in self._outputs], used
 
     def backward(
-        self, used: _Used, saved: Any, num_inputs: int, gradients: list[torch.Tensor]
+        self,
+        used: _Used,
+        saved: tuple[torch.Tensor, ...],
+        num_inputs: int,
+        gradients: list[torch.Tensor],
     ) -> dict[str, torch.Tensor]:
         """The gradients of parameters and inputs by name.
 
         Args:
             used: The forward pass.
-            saved: Returns its inputs and parameters.
+            saved: Its inputs and parameters.
         """
         by_name = dict(zip(self._outputs, gradients))
-        batch = [_lent(by_name[name]) for name in self._given]
+        batch = [borrowed(by_name[name]) for name in self._given]
         if used.call == self.call:
             return self._run("backward", batch)
         # Another forward pass has run since: the session has one set of residuals.
-        tensors = saved()
-        self._write(dict(zip(self._weights, tensors[num_inputs:])))
+        self._write_saved(saved[num_inputs:])
         self._set_steps(used.steps)
-        forward = self._batch("forward", list(tensors[:num_inputs]))
+        forward = self._batch("forward", list(saved[:num_inputs]))
         self.session.run("forward", forward, [None] * len(self._outputs))
         results = self._run("backward", batch)
         self._set_steps(self.steps)
@@ -393,12 +432,6 @@ class _Runner:
         return pytree.tree_unflatten(results, self._out_spec)
 
 
-def _lent(tensor: torch.Tensor) -> Any:
-    """`tensor` as a session borrows it; NumPy's arrays are lent faster, but it has no bf16."""
-    dense = tensor.detach().contiguous()
-    return dense if dense.dtype == torch.bfloat16 else dense.numpy()
-
-
 def _constant_outputs(program: Any) -> list[tuple[int, Any]]:
     """The results that are not tensors, with their places."""
     outputs = [
@@ -415,11 +448,17 @@ class _Call(torch.autograd.Function):
     """A call of a module, in PyTorch's graph."""
 
     @staticmethod
-    def forward(ctx: Any, runner: _Runner, num_inputs: int, *tensors: torch.Tensor) -> Any:
-        results, ctx.used = runner.forward(list(tensors[:num_inputs]))
+    def forward(
+        ctx: Any,
+        runner: _Runner,
+        module: dict[str, torch.Tensor],
+        num_inputs: int,
+        *used: torch.Tensor,
+    ) -> Any:
+        results, ctx.used = runner.forward(module, list(used[:num_inputs]))
         ctx.runner = runner
         ctx.num_inputs = num_inputs
-        ctx.save_for_backward(*tensors)
+        ctx.save_for_backward(*used)
         ctx.mark_non_differentiable(*(r for r in results if not r.is_floating_point()))
         return tuple(results)
 
@@ -427,10 +466,10 @@ class _Call(torch.autograd.Function):
     @once_differentiable
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
         runner: _Runner = ctx.runner
-        made = runner.backward(
-            ctx.used, lambda: ctx.saved_tensors, ctx.num_inputs, list(gradients)
-        )
+        # An error if one of them has changed in place.
+        saved = ctx.saved_tensors
+        made = runner.backward(ctx.used, saved, ctx.num_inputs, list(gradients))
         by_name, parameters = runner.named(made)
-        needs = ctx.needs_input_grad[2:]
+        needs = ctx.needs_input_grad[3:]
         found = (*runner.input_gradients(by_name), *parameters)
-        return (None, None, *(g if need else None for g, need in zip(found, needs)))
+        return (None, None, None, *(g if need else None for g, need in zip(found, needs)))

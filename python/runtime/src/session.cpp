@@ -9,6 +9,7 @@
 
 #include "mpc/profile.h"
 #include "python/runtime/src/errors.h"
+#include "python/runtime/src/torch_threads.h"
 #include "python/runtime/src/trainer.h"
 
 namespace mpc::python {
@@ -68,7 +69,7 @@ static size_t count_parts(const Program &program) {
 
 Session::Session(const Program &program, const std::string &device,
                  uint32_t threads, bool deterministic, uint64_t seed,
-                 bool allow_non_finite, bool copy)
+                 bool allow_non_finite, bool copy, bool on_torch)
     : program_(program), turns_(std::make_shared<Turns>()), copy_(copy) {
   describe();
   mpc_session_options_t options = {};
@@ -78,6 +79,7 @@ Session::Session(const Program &program, const std::string &device,
   options.deterministic = deterministic;
   options.seed = seed;
   options.allow_non_finite = allow_non_finite;
+  if (on_torch) options.thread_pool = torch_threads();
   mpc_status_t status;
   mpc_session_t *session = nullptr;
   {
@@ -85,7 +87,8 @@ Session::Session(const Program &program, const std::string &device,
     status = mpc_session_create(program_.get(), &options, &session);
   }
   check(status);
-  session_ = {session, [turns = turns_](mpc_session_t *made) {
+  session_ = {session,
+              [turns = turns_, program = program_](mpc_session_t *made) {
                 // A forked process has no threads to end: the memory of the
                 // session goes with it.
                 if (getpid() == turns->process) mpc_session_destroy(made);
@@ -314,6 +317,26 @@ void Session::write_state(const std::string &name, nb::handle array) {
   check(use.call(mpc_session_write_state, name.c_str(), &tensor.get()));
 }
 
+nb::object Session::state_memory(const std::string &name) {
+  Use use(*this);
+  mpc_tensor_t tensor = {};
+  tensor.struct_size = sizeof(tensor);
+  check(mpc_session_state_memory(session_.get(), name.c_str(), &tensor));
+  if (tensor.dtype != MPC_DTYPE_F32 && tensor.dtype != MPC_DTYPE_F64)
+    raise(MPC_INVALID_ARGUMENT, "state '" + name + "' is " +
+                                    mpc_dtype_name(tensor.dtype) +
+                                    "; only f32 and f64 can be lent");
+  using Owner = std::shared_ptr<mpc_session_t>;
+  const nb::capsule owner(new Owner(session_), [](void *kept) noexcept {
+    delete static_cast<Owner *>(kept);
+  });
+  const std::vector<size_t> shape(tensor.shape, tensor.shape + tensor.rank);
+  return nb::cast(nb::ndarray<nb::numpy>(
+      tensor.data, shape.size(), shape.data(), owner, nullptr,
+      tensor.dtype == MPC_DTYPE_F32 ? nb::dtype<float>()
+                                    : nb::dtype<double>()));
+}
+
 nb::object Session::get_property(const std::string &name) {
   Use use(*this);
   const char *value = mpc_session_get_property(session_.get(), name.c_str());
@@ -422,7 +445,7 @@ void bind_session(nb::module_ &module) {
 
   nb::class_<Session>(module, "Session")
       .def(nb::init<const Program &, const std::string &, uint32_t, bool,
-                    uint64_t, bool, bool>())
+                    uint64_t, bool, bool, bool>())
       .def(
           "__init__",
           [](Session *self, const Trainer &trainer) {
@@ -441,6 +464,7 @@ void bind_session(nb::module_ &module) {
       .def("evaluate_batch", &Session::evaluate_batch)
       .def("read_state", &Session::read_state, nb::arg(), nb::arg().none())
       .def("write_state", &Session::write_state, nb::arg(), nb::arg().none())
+      .def("_state_memory", &Session::state_memory)
       .def("get_property", &Session::get_property)
       .def("set_property", &Session::set_property, nb::arg("name"),
            nb::arg("value").none())

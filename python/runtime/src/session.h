@@ -31,8 +31,11 @@ struct StepInfo {
 
 class Session {
  public:
+  // `on_torch`: on the threads of PyTorch instead of its own; see
+  // torch_threads.h.
   Session(const Program &program, const std::string &device, uint32_t threads,
-          bool deterministic, uint64_t seed, bool allow_non_finite, bool copy);
+          bool deterministic, uint64_t seed, bool allow_non_finite, bool copy,
+          bool on_torch);
   // The session of a trainer, which alone may step it.
   Session(const Program &program, std::shared_ptr<mpc_session_t> session,
           std::shared_ptr<Turns> turns);
@@ -51,6 +54,9 @@ class Session {
 
   void read_state(const std::string &name, nb::handle array);
   void write_state(const std::string &name, nb::handle array);
+  // A NumPy array over the memory of a state of f32 or f64, which keeps it in
+  // place even if the session is closed.
+  nb::object state_memory(const std::string &name);
 
   nb::object get_property(const std::string &name);
   void set_property(const std::string &name,
