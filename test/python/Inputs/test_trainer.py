@@ -268,6 +268,18 @@ class Trainer(unittest.TestCase):
         with mpc.Trainer(program(), args, train_dataset=train_data(), eval_dataset=test_data()) as t:
             self.assertEqual(t.train().global_step, 46)
 
+    def test_stops_early_by_compute_metrics(self):
+        # The second is the best one, and the run continues after the fifth.
+        scores = iter([0.5, 0.7, 0.6, 0.7, float("nan"), 0.6])
+        for epochs, resumes, last in ((1, False, 23), (9, True, 25)):
+            args = arguments(self.run, eval_strategy="steps", eval_steps=5, num_train_epochs=epochs,
+                             early_stopping_patience=4, metric_for_best_model="score",
+                             load_best_model_at_end=True, resume_from_checkpoint=resumes)
+            with mpc.Trainer(program(), args, train_dataset=train_data(), eval_dataset=test_data(),
+                             compute_metrics=lambda prediction: {"score": next(scores)}) as t:
+                self.assertEqual(t.train().global_step, last)
+                self.assertEqual((t.state.best_metric, t.state.best_global_step), (0.7, 10))
+
     # Callbacks and sessions
 
     def test_callbacks(self):

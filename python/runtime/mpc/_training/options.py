@@ -137,6 +137,7 @@ def train_options(
     is_compiled: bool,
     is_stream: bool,
     evaluates: bool,
+    stops: bool,
     best: tuple[str, str] | None,
 ) -> list[tuple[str, str]]:
     """The options of `mpc train`.
@@ -144,6 +145,8 @@ def train_options(
     Args:
         is_compiled: The program was compiled for these arguments.
         is_stream: The data has its own order.
+        evaluates: There is data for evaluations.
+        stops: The loop stops early, by its own metrics.
         best: The metric of the best checkpoint, and "min" or "max"; None: the loop does not
             choose one.
     """
@@ -174,7 +177,7 @@ def train_options(
         values.append(("logdir", os.fspath(folder)))
     if evaluates and args.eval_strategy == "steps":
         values.append(("eval-every", args.eval_steps or args.logging_steps))
-    if args.early_stopping_patience is not None:
+    if args.early_stopping_patience is not None and stops:
         values.append(("patience", args.early_stopping_patience))
     if args.save_strategy != "no":
         values += [("checkpoint-dir", os.fspath(args.output_dir or "")),
@@ -195,11 +198,6 @@ def best_metric(args: TrainingArguments, has_compute_metrics: bool) -> tuple[str
         raise InvalidArgument(
             f"metric_for_best_model='{name}' is not computed{suggest(name, NATIVE_METRICS)}; pass "
             "compute_metrics for other metrics"
-        )
-    if name not in NATIVE_METRICS and args.early_stopping_patience is not None:
-        raise InvalidArgument(
-            f"early_stopping_patience takes {', '.join(NATIVE_METRICS)}, but not "
-            f"metric_for_best_model='{name}'; use a callback that sets control.should_training_stop"
         )
     greater = args.greater_is_better
     if greater is None:

@@ -172,6 +172,7 @@ class Trainer:
         self._compute_metrics = compute_metrics
         self._callbacks = [require_callback(callback) for callback in callbacks]
         self._best = best_metric(self.args, compute_metrics is not None)
+        self._has_native_best = self._best[0] in NATIVE_METRICS
         self._is_compiled = not isinstance(model, Program)
         self._module = model if hasattr(model, "named_parameters") else None
         self.program = self._compile(model, compile_options or {})
@@ -185,6 +186,7 @@ class Trainer:
         self._samples_per_step = 1
         self._eval_arrays: dict[str, np.ndarray[Any, Any]] | None = None
         self._losses: list[float] = []
+        self._worse_evaluations = 0  # Since the best one.
 
     def __enter__(self) -> Self:
         return self
@@ -288,7 +290,8 @@ class Trainer:
                 is_compiled=self._is_compiled,
                 is_stream=is_stream(self._train_data),
                 evaluates=evaluates,
-                best=self._best if wants_best and metric in NATIVE_METRICS else None,
+                stops=self._has_native_best,
+                best=self._best if wants_best and self._has_native_best else None,
             ))
             self._options = options
             stream = self._make_stream()
@@ -490,8 +493,11 @@ class Trainer:
             metrics |= self._computed(self._evaluated(), "eval")
         metrics["epoch"] = self.state.epoch
         if counts and self._remember_best(metrics, self.state.global_step) \
-                and self._best[0] not in NATIVE_METRICS and self.args.load_best_model_at_end:
+                and not self._has_native_best and self.args.load_best_model_at_end:
             self.session.save_checkpoint(self._best_path())
+        patience = self.args.early_stopping_patience
+        if counts and not self._has_native_best and patience is not None:
+            self.control.should_training_stop |= self._worse_evaluations >= patience
         self._add_log(metrics)
         self._call("on_evaluate", metrics=metrics)
 
@@ -499,8 +505,9 @@ class Trainer:
         return os.path.join(os.fspath(self.args.output_dir or ""), "best")
 
     def _remember_best(self, metrics: Mapping[str, float], step: int) -> bool:
-        """Whether an evaluation is the best one until now."""
+        """Whether an evaluation is the best one until now; counts those that are not."""
         name, order = self._best
+        self._worse_evaluations += 1
         value = metrics.get(f"eval_{name}")
         if value is None or value != value:
             if "eval_loss" in metrics and value is None:
@@ -512,6 +519,7 @@ class Trainer:
         best = self.state.best_metric
         if best is not None and not (value > best if order == "max" else value < best):
             return False
+        self._worse_evaluations = 0
         self.state.best_metric, self.state.best_global_step = value, step
         if self.args.load_best_model_at_end:
             self.state.best_model_checkpoint = self._best_path()
