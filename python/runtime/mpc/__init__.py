@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from mpc._diagnosis.bisect import Bisection, KeptOp, bisect
 from mpc._diagnosis.compare import ComparedOp, ComparedStep, Comparison, compare
 from mpc._diagnosis.profile import InstructionTime, Profile, profile
+from mpc._diagnosis.ranges import Ranges, TensorRange, ranges
 from mpc._errors import (
     CompileError,
     CompileMessage,
@@ -73,11 +74,13 @@ __all__ = [
     "PredictionOutput",
     "Profile",
     "Program",
+    "Ranges",
     "Report",
     "Session",
     "StateSpec",
     "States",
     "StepInfo",
+    "TensorRange",
     "TensorSpec",
     "TrainNote",
     "TrainOutput",
@@ -93,6 +96,7 @@ __all__ = [
     "from_torch",
     "gradients",
     "profile",
+    "ranges",
 ]
 
 

@@ -1,4 +1,4 @@
-"""mpc.compare, mpc.bisect and mpc.profile."""
+"""mpc.compare, mpc.bisect, mpc.ranges and mpc.profile."""
 
 import contextlib
 import json
@@ -78,6 +78,32 @@ class Diagnosis(unittest.TestCase):
         formats = {op["node"]: op["dtype"] for op in made.report().ops if op["type"] == "Gemm"}
         self.assertEqual(formats[result.ops[0].node], "f32")
 
+    def test_ranges(self):
+        images = train_data()["images"]
+        result = mpc.ranges(MLP, train_data(), steps=3, batch=64, threads=1)
+        self.assertIsInstance(result, mpc.Ranges)
+        self.assertEqual(result.steps, 3)
+        named = {one.name: one for one in result.tensors}
+        one = named["images"]
+        self.assertIsInstance(one, mpc.TensorRange)
+        self.assertEqual((one.kind, one.op, one.type, one.shape), ("input", "", "", (64, 1, 8, 8)))
+        self.assertEqual(one.count, 3 * 64 * 64)
+        self.assertEqual((one.nans, one.infinities, sum(one.exponents.values()) + one.zeros),
+                         (0, 0, one.count))
+        self.assertAlmostEqual(one.largest, images.max(), 6)
+        self.assertAlmostEqual(one.smallest, images[images > 0].min(), 6)
+        self.assertEqual(max(one.exponents), math.floor(math.log2(one.largest)))
+        self.assertEqual((named["fc1"].kind, named["fc1"].type), ("forward", "Gemm"))
+        self.assertGreater(named["fc1"].sensitivity["bf16"], named["fc1"].sensitivity["f16"])
+        self.check_views(result, result.tensors, "images")
+        with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            path = os.path.join(folder, "profile.json")
+            result.save_profile(path)
+            made = mpc.compile(MLP, batch=64, precision="auto", profile=path)
+        self.assertEqual(json.loads(result.profile)["steps"], 3)
+        self.assertTrue(made.report().ops)
+
     def test_profile(self):
         with session() as trained:
             result = mpc.profile(trained, next(batches()), steps=4)
@@ -116,6 +142,12 @@ class Diagnosis(unittest.TestCase):
                 (lambda: mpc.compare(MLP, DATA + "x"), mpc.IoError, "digits-train.npzx"),
                 (lambda: mpc.compare(b"", DATA), mpc.InvalidArgument, "model"),
                 (lambda: mpc.compare(MLP, {"images": batch["images"]}), mpc.InvalidArgument, "labels"),
+                (lambda: mpc.ranges(MLP, DATA, precision="bf16"), TypeError, "measures in fp32"),
+                (lambda: mpc.ranges(MLP, DATA, stepz=1), TypeError, "no option 'stepz'"),
+                (lambda: mpc.ranges(MLP, DATA, batch=64, steps=0), mpc.InvalidArgument, "steps"),
+                (lambda: mpc.ranges(MLP, 1, batch=64), TypeError, "data must be a path or a dict"),
+                (lambda: mpc.ranges(MLP, DATA + "x", batch=64), mpc.IoError, "digits-train.npzx"),
+                (lambda: mpc.Ranges(1, [], "").save_profile(f"{folder}/b/c"), mpc.IoError, "b/c"),
                 (lambda: mpc.bisect(MLP, {**batch, "images": [1]}), mpc.InvalidArgument, "list"),
                 (lambda: mpc.bisect(MLP, DATA, metric="speed"), mpc.InvalidArgument, "metric"),
                 (lambda: mpc.Bisection([], 1, 1, "").save_policy(f"{folder}/a/b"), mpc.IoError, "a/b"),

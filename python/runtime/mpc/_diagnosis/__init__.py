@@ -1,1 +1,1 @@
-"""mpc.compare, mpc.bisect and mpc.profile: where precision and time are lost."""
+"""mpc.compare, bisect, ranges and profile: where precision and time are lost."""

@@ -1,4 +1,4 @@
-"""Runs of `mpc compare` and `mpc debug bisect`, which have no C API."""
+"""Runs of commands that have no C API: `mpc compare`, `mpc debug bisect` and `mpc profile`."""
 
 from __future__ import annotations
 
@@ -16,6 +16,15 @@ from mpc._compile import SWITCH, list_options, load_compiler, to_model, to_text
 from mpc._errors import InvalidArgument
 
 
+def to_flags(values: Mapping[str, Any]) -> list[str]:
+    """Options of a command by name; None is left out, True is a switch."""
+    return [
+        f"--{name}" if value is True else f"--{name}={value}"
+        for name, value in values.items()
+        if value is not None and value is not False
+    ]
+
+
 def run_json(
     command: tuple[str, ...], model: Any, data: Any, flags: Mapping[str, Any],
     options: Mapping[str, Any],
@@ -23,15 +32,11 @@ def run_json(
     """What a command with --json prints.
 
     Args:
-        flags: Options of the command itself; None is left out, True is a switch.
+        flags: Options of the command itself, as to_flags takes them.
         options: Keywords of mpc.compile.
     """
     load_compiler()
-    arguments = [
-        f"--{name}" if value is True else f"--{name}={value}"
-        for name, value in flags.items()
-        if value is not None and value is not False
-    ]
+    arguments = to_flags(flags)
     known = list_options()
     for keyword, value in options.items():
         option = known.get(keyword)
@@ -45,7 +50,7 @@ def run_json(
         texts = to_text(option, value)
         arguments += [f"--{option.name}" if option.type == SWITCH else f"--{option.name}={text}"
                       for text in texts]
-    with _as_file(model) as model_path, _data_as_file(data) as data_path:
+    with _as_file(model) as model_path, data_as_file(data) as data_path:
         shown = run_command(
             *command, model_path, f"--data={data_path}", "--json", *arguments, results=(0, 1)
         )
@@ -67,7 +72,8 @@ def _as_file(model: Any) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def _data_as_file(data: Any) -> Iterator[str]:
+def data_as_file(data: Any) -> Iterator[str]:
+    """The path of data that a command reads."""
     if isinstance(data, (str, os.PathLike)):
         yield os.fspath(data)
         return
