@@ -37,7 +37,7 @@ from mpc._errors import (
 from mpc._gradients import gradients
 from mpc._program import Program, StateSpec, TensorSpec
 from mpc._report import Report
-from mpc._runtime import StepInfo
+from mpc._runtime import StepFuture, StepInfo
 from mpc._session import Batch, Metrics, Session, States
 from mpc._torch import from_torch
 from mpc._training.arguments import TrainingArguments
@@ -79,6 +79,7 @@ __all__ = [
     "Session",
     "StateSpec",
     "States",
+    "StepFuture",
     "StepInfo",
     "TensorRange",
     "TensorSpec",

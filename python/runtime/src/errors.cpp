@@ -4,13 +4,13 @@
 
 namespace mpc::python {
 
-[[noreturn]] static void raise_object(const nb::object &error) {
+void raise_object(const nb::object &error) {
   PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error.ptr())),
                   error.ptr());
   throw nb::python_error();
 }
 
-static nb::object make_error(mpc_code_t code, const std::string &message) {
+nb::object make_error(mpc_code_t code, const std::string &message) {
   return nb::module_::import_("mpc._errors")
       .attr("make_error")(static_cast<int>(code), message);
 }

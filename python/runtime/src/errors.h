@@ -21,6 +21,10 @@ namespace nb = nanobind;
 [[noreturn]] void raise(mpc_code_t code, const std::string &message,
                         nb::object info);
 
+// The exception itself, and how to raise one.
+nb::object make_error(mpc_code_t code, const std::string &message);
+[[noreturn]] void raise_object(const nb::object &error);
+
 // Raises and frees `status` unless it is NULL.
 void check(mpc_status_t status);
 

@@ -3,7 +3,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -13,23 +12,6 @@
 #include "python/runtime/src/trainer.h"
 
 namespace mpc::python {
-
-//===----------------------------------------------------------------------===//
-// StepInfo
-//===----------------------------------------------------------------------===//
-
-std::optional<float> StepInfo::lr() const {
-  if (info.learning_rate == 0) return std::nullopt;
-  return info.learning_rate;
-}
-
-std::string StepInfo::repr() const {
-  char text[96];
-  std::snprintf(text, sizeof(text), "StepInfo(step=%llu, loss=%.6g%s)",
-                static_cast<unsigned long long>(info.step), info.loss,
-                info.skipped ? ", skipped=True" : "");
-  return text;
-}
 
 //===----------------------------------------------------------------------===//
 // Lifetime
@@ -214,23 +196,37 @@ void Session::require_own() const {
           "train()");
 }
 
-StepInfo Session::step(const nb::args &batch, const nb::kwargs &named) {
-  require_own();
+// What a step takes: one batch, or the inputs as keywords.
+static nb::handle batch_of(const nb::args &batch, const nb::kwargs &named) {
   if (batch.size() + (named.size() > 0) != 1)
     throw nb::type_error(
         "step() takes one batch (a dict by input name, a sequence in the order "
         "of the inputs, or an array), or the inputs as keywords");
+  return batch.size() == 1 ? nb::handle(batch[0]) : nb::handle(named);
+}
+
+StepInfo Session::step(const nb::args &batch, const nb::kwargs &named) {
+  require_own();
+  const nb::handle given = batch_of(batch, named);
   Use use(*this);
   std::vector<Tensor> room;
   const std::vector<mpc_tensor_t> tensors =
-      take(batch.size() == 1 ? nb::handle(batch[0]) : nb::handle(named),
-           inputs(step_entry_), room);
+      take(given, inputs(step_entry_), room);
   StepInfo result;
   result.info.struct_size = sizeof(result.info);
   mpc_status_t status =
       use.call(mpc_session_step, tensors.data(), tensors.size(), &result.info);
   if (status) raise_numeric(status, result);
   return result;
+}
+
+StepFuture Session::step_async(const nb::args &batch, const nb::kwargs &named) {
+  require_own();
+  const nb::handle given = batch_of(batch, named);
+  Use use(*this);
+  std::vector<Tensor> room;
+  take(given, inputs(step_entry_), room);
+  return StepFuture(turns_, session_, std::move(room));
 }
 
 StepInfo Session::finish_update() {
@@ -411,38 +407,6 @@ nb::tuple Session::stop_profile() {
 }
 
 void bind_session(nb::module_ &module) {
-  nb::class_<StepInfo>(module, "StepInfo",
-                       "What a step did; see mpc.Session.step.")
-      .def_prop_ro(
-          "loss", [](const StepInfo &self) { return self.info.loss; },
-          "The loss, as the model reduces it.")
-      .def_prop_ro(
-          "step", [](const StepInfo &self) { return self.info.step; },
-          "Updates since the start of training, with this one.")
-      .def_prop_ro(
-          "skipped",
-          [](const StepInfo &self) { return self.info.skipped != 0; },
-          "Whether gradients overflowed, so that no weight changed.")
-      .def_prop_ro(
-          "updated",
-          [](const StepInfo &self) { return self.info.updated != 0; },
-          "Whether weights changed: not between the updates of a "
-          "program that accumulates gradients.")
-      .def_prop_ro(
-          "update_loss",
-          [](const StepInfo &self) { return self.info.update_loss; },
-          "The loss of all batches of the update; 0 between updates.")
-      .def_prop_ro(
-          "scale", [](const StepInfo &self) { return self.info.loss_scale; },
-          "The loss scale of the step; 1 without loss scaling.")
-      .def_prop_ro(
-          "grad_norm", [](const StepInfo &self) { return self.info.grad_norm; },
-          "The L2 norm of all gradients before clipping.")
-      .def_prop_ro("lr", &StepInfo::lr,
-                   "The learning rate, if a schedule computes it, else None; "
-                   "see mpc.Session.lr.")
-      .def("__repr__", &StepInfo::repr);
-
   nb::class_<Session>(module, "Session")
       .def(nb::init<const Program &, const std::string &, uint32_t, bool,
                     uint64_t, bool, bool, bool>())
@@ -457,6 +421,13 @@ void bind_session(nb::module_ &module) {
            nb::sig("def step(self, batch: typing.Any = ..., /, **inputs: "
                    "typing.Any) -> StepInfo"),
            "Trains on one batch; see mpc.Session.")
+      .def("step_async", &Session::step_async,
+           nb::sig("def step_async(self, batch: typing.Any = ..., /, **inputs: "
+                   "typing.Any) -> StepFuture"),
+           "Begins to train on one batch in another thread, and returns an "
+           "mpc.StepFuture.\n\n"
+           "Every other call of the session waits for the step. The arrays of "
+           "the batch must not be written before the step is done.")
       .def("finish_update", &Session::finish_update,
            "Updates the weights with the batches since the last update, of a "
            "program that accumulates gradients.")

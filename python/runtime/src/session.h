@@ -13,21 +13,14 @@
 
 #include "mpc/session.h"
 #include "python/runtime/src/program.h"
+#include "python/runtime/src/steps/step_future.h"
+#include "python/runtime/src/steps/step_info.h"
 #include "python/runtime/src/tensor.h"
 #include "python/runtime/src/turn.h"
 
 namespace mpc::python {
 
 namespace nb = nanobind;
-
-// What mpc_session_step reports; mpc.StepInfo.
-struct StepInfo {
-  mpc_step_info_t info = {};
-
-  // The rate of a schedule, or none.
-  std::optional<float> lr() const;
-  std::string repr() const;
-};
 
 class Session {
  public:
@@ -42,6 +35,7 @@ class Session {
   Session(const Session &) = delete;
 
   StepInfo step(const nb::args &batch, const nb::kwargs &named);
+  StepFuture step_async(const nb::args &batch, const nb::kwargs &named);
   StepInfo finish_update();
 
   // Runs an entry point; `outputs` has an array for each output, or None for
