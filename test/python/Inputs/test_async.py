@@ -125,6 +125,9 @@ class Async(unittest.TestCase):
         del trained
 
     def test_keyboard_interrupt(self):
+        # It is ignored in a process in the background.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
         batch, trained = slow_batch()
         with trained:
             for wait in (lambda future: future.result(), lambda future: trained.states["fc2.bias"]):
