@@ -146,6 +146,11 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
   if (result.error != ModelError::None)
     return result;
   FailureOr<int64_t> opset = checkModel(*model, &context, options.survey);
+  if (failed(addOutputs(*model->proto.mutable_graph(), options.extraOutputs,
+                        &context))) {
+    result.error = ModelError::Usage;
+    return result;
+  }
   if (failed(opset)) {
     result.error = ModelError::Invalid;
     return result;

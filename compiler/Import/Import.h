@@ -48,6 +48,9 @@ struct ImportOptions {
   /// The same for values of nodes from which no gradient flows back.
   std::vector<std::string> detach;
 
+  /// Values of nodes that are outputs, too (`--extra-outputs=NAME`).
+  std::vector<std::string> extraOutputs;
+
   /// Padding rows by table, counted from the end if negative: lookups of such a
   /// row do not train it (`--padding-idx=NAME:ROW`).
   std::map<std::string, int64_t> paddingRows;

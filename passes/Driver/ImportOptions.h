@@ -18,6 +18,7 @@ inline ImportOptions toImportOptions(const CompileOptions &options) {
   result.train = options.train;
   result.trainOnly = options.trainOnly;
   result.detach = options.detach;
+  result.extraOutputs = options.extraOutputs;
   result.paddingRows = options.paddingRows;
   result.maxOps = options.maxOps;
   if (!options.batchNorm.empty())

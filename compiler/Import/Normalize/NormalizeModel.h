@@ -4,6 +4,9 @@
 
 #include "compiler/Import/File/ModelFile.h"
 
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/ADT/StringSet.h"
@@ -53,6 +56,12 @@ constexpr llvm::StringLiteral kUntiledSuffix = ".one";
 std::vector<std::string>
 deduplicateRepeatedWeights(const std::shared_ptr<ModelFile> &model,
                            llvm::function_ref<bool(llvm::StringRef)> isApart);
+
+/// Makes values that nodes compute further outputs of the graph. Reports a name
+/// that no node computes.
+mlir::LogicalResult addOutputs(onnx::GraphProto &graph,
+                               llvm::ArrayRef<std::string> names,
+                               mlir::MLIRContext *context);
 
 /// Removes the elements with these names: initializers that nodes replace, and
 /// inputs, since older files have an input for each initializer.

@@ -578,11 +578,12 @@ GraphImporter::setInitialValue(train::StateOp state, ElementsAttr value,
 
 /// Rejects options about what is trained, and how: the file determines that.
 LogicalResult GraphImporter::refuseOptions() {
-  StringRef given = !options.freeze.empty()        ? "option 'freeze'"
-                    : !options.train.empty()       ? "option 'train'"
-                    : !options.trainOnly.empty()   ? "option 'train-only'"
-                    : !options.detach.empty()      ? "option 'detach'"
-                    : !options.paddingRows.empty() ? "option 'padding-idx'"
+  StringRef given = !options.freeze.empty()         ? "option 'freeze'"
+                    : !options.train.empty()        ? "option 'train'"
+                    : !options.trainOnly.empty()    ? "option 'train-only'"
+                    : !options.detach.empty()       ? "option 'detach'"
+                    : !options.extraOutputs.empty() ? "option 'extra-outputs'"
+                    : !options.paddingRows.empty()  ? "option 'padding-idx'"
                     : options.batchNorm != ImportOptions::BatchNorm::Auto
                         ? "option 'batchnorm'"
                         : "";

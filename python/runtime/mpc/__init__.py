@@ -34,7 +34,7 @@ from mpc._errors import (
     TrainNote,
     Unavailable,
 )
-from mpc._gradients import gradients
+from mpc._gradients import gradients, tensors
 from mpc._program import Program, StateSpec, TensorSpec
 from mpc._report import Report
 from mpc._runtime import StepFuture, StepInfo
@@ -98,6 +98,7 @@ __all__ = [
     "gradients",
     "profile",
     "ranges",
+    "tensors",
 ]
 
 

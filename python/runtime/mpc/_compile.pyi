@@ -59,6 +59,7 @@ def compile(
     train: str | Sequence[str] | None = ...,
     detach: str | Sequence[str] | None = ...,
     padding_idx: Mapping[str, int] | None = ...,
+    extra_outputs: str | Sequence[str] | None = ...,
     batchnorm: str | float | None = ...,
     max_ops: int | None = ...,
     input_gradients: str | Sequence[str] | None = ...,

@@ -110,6 +110,37 @@ class External(unittest.TestCase):
             (moved - loss) / 1e-2, np.linalg.norm(gradients["images"]), delta=1e-3
         )
 
+    def test_tensors(self):
+        batch = {"images": self.images, "labels": self.labels}
+        found = mpc.tensors(MODELS / "mlp.onnx", batch, ["gelu.out", "fc1.out", "dropout.out"], batch=BATCH)
+        self.assertEqual(list(found), ["gelu.out", "fc1.out", "dropout.out"])
+        session = mpc.Session(self.compile("mlp", precision="fp32"))
+        weight, bias = (session.states[f"fc1.{name}"] for name in ("weight", "bias"))
+        expected = self.images.reshape(BATCH, -1) @ weight.reshape(-1, 64).T + bias
+        np.testing.assert_allclose(found["fc1.out"], expected, atol=1e-5)
+        # As in training: with dropout.
+        kept = found["dropout.out"] != 0
+        self.assertTrue(0.5 < kept.mean() < 0.99)
+        ratio = (found["dropout.out"] / found["gelu.out"])[kept]
+        np.testing.assert_allclose(ratio, ratio[0], rtol=1e-5)
+        # Norms use the statistics of the batch.
+        (norm,) = mpc.tensors(MODELS / "cnn.onnx", self.images, ["bn1.out"], batch=BATCH).values()
+        np.testing.assert_allclose(norm.mean((0, 2, 3)), 0, atol=1e-5)
+        program = self.compile("mlp", loss="external", extra_outputs=["norm.out", "logits"])
+        values = mpc.tensors(program, (self.images, self.labels), ["norm.out"])
+        self.assertEqual(values["norm.out"].shape, found["fc1.out"].shape)
+        for call, error, text in (
+            (lambda: mpc.tensors(MODELS / "mlp.onnx", batch, ["gelu.oud"]), mpc.CompileError,
+             "no value that a node computes; similar name: 'gelu.out'"),
+            (lambda: mpc.tensors(MODELS / "mlp.onnx", batch, "gelu.out"), TypeError, "a list of names"),
+            (lambda: mpc.tensors(program, batch, ["norm"]), mpc.InvalidArgument,
+             "did you mean 'norm.out'.*extra_outputs"),
+            (lambda: mpc.tensors(program, batch, [], lr=1), TypeError, "a program already"),
+            (lambda: mpc.tensors(session.program, batch, []), mpc.InvalidArgument, "no 'forward'"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                call()
+
     def test_order_of_calls(self):
         session = mpc.Session(self.compile("mlp", loss="external", precision="fp32"))
         gradient = np.zeros((BATCH, 10), np.float32)
