@@ -6,6 +6,7 @@
 #include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Import/Check/CheckModel.h"
 #include "compiler/Import/Check/ExportDiagnostics.h"
+#include "compiler/Import/File/ErrorFault.h"
 #include "compiler/Import/File/FileMapping.h"
 #include "compiler/Import/File/ForEachTensor.h"
 #include "compiler/Import/Graph/Elements.h"
@@ -36,7 +37,7 @@ static ModelError reportFileError(llvm::Error error, StringRef path,
     if (size_t at = text.find(name); at != std::string::npos)
       text.replace(at, name.size(), "the file");
     emitError(FileLineColLoc::get(context, path, info.line, info.column))
-        << text;
+        << faultOf(kind) << text;
   });
   return kind;
 }
@@ -145,12 +146,12 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
       inlineFunctions(model->proto, maxInlinedNodes(options), &context);
   if (result.error != ModelError::None)
     return result;
-  FailureOr<int64_t> opset = checkModel(*model, &context, options.survey);
   if (failed(addOutputs(*model->proto.mutable_graph(), options.extraOutputs,
                         &context))) {
     result.error = ModelError::Usage;
     return result;
   }
+  FailureOr<int64_t> opset = checkModel(*model, &context, options.survey);
   if (failed(opset)) {
     result.error = ModelError::Invalid;
     return result;
@@ -238,7 +239,8 @@ static ImportResult importFolder(StringRef path, const ImportOptions &options,
       result.error = ModelError::Invalid;
     }
   } catch (const std::bad_alloc &) {
-    emitError(FileLineColLoc::get(&context, path, 0, 0), "out of memory");
+    emitError(FileLineColLoc::get(&context, path, 0, 0), "out of memory")
+        << Fault::TooLarge;
     result.error = ModelError::Limit;
   }
   return result;
@@ -265,7 +267,8 @@ static ImportResult importBuffer(llvm::MemoryBufferRef buffer,
     }
     result.error = reportFileError(model.takeError(), path, &context);
   } catch (const std::bad_alloc &) {
-    emitError(FileLineColLoc::get(&context, path, 0, 0), "out of memory");
+    emitError(FileLineColLoc::get(&context, path, 0, 0), "out of memory")
+        << Fault::TooLarge;
     result.error = ModelError::Limit;
   }
   return result;
@@ -274,11 +277,13 @@ static ImportResult importBuffer(llvm::MemoryBufferRef buffer,
 ImportResult mpc::importOnnx(llvm::MemoryBufferRef buffer,
                              const ImportOptions &options,
                              MLIRContext &context) {
+  const FaultScope scope(&context, Fault::InvalidModel);
   return importBuffer(buffer, /*mapping=*/nullptr, options, context);
 }
 
 ImportResult mpc::importOnnx(StringRef path, const ImportOptions &options,
                              MLIRContext &context) {
+  const FaultScope scope(&context, Fault::InvalidModel);
   if (llvm::sys::fs::is_directory(path))
     return importFolder(path, options, context);
   llvm::Expected<std::shared_ptr<FileMapping>> file = FileMapping::open(path);

@@ -2,6 +2,7 @@
 
 #include "compiler/Support/Diagnostics.h"
 
+#include "compiler/Support/Faults.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/ModelMessage.h"
 
@@ -87,22 +88,12 @@ static std::string makePrintable(std::string text) {
   return text;
 }
 
-static constexpr StringLiteral kUsageError = "usage";
-
 InFlightDiagnostic mpc::emitUsageError(Location loc) {
-  InFlightDiagnostic error = emitError(loc);
-  error.getUnderlyingDiagnostic()->getMetadata().push_back(
-      DiagnosticArgument(kUsageError));
-  return error;
+  return emitError(loc) << Fault::OptionConflict;
 }
 
 bool mpc::isUsageError(Diagnostic &diagnostic) {
-  return llvm::any_of(
-      diagnostic.getMetadata(), [](const DiagnosticArgument &argument) {
-        return argument.getKind() ==
-                   DiagnosticArgument::DiagnosticArgumentKind::String &&
-               argument.getAsString() == kUsageError;
-      });
+  return faultOf(diagnostic) == Fault::OptionConflict;
 }
 
 std::string mpc::describe(const Diagnostic &diagnostic) {
@@ -162,21 +153,22 @@ void mpc::ModelDiagnosticHandler::print(const Diagnostic &diagnostic) {
 mpc::ModelMessageCollector::ModelMessageCollector(
     MLIRContext *context, std::vector<ModelMessage> &messages)
     : ScopedDiagnosticHandler(context) {
-  auto add = [&messages](const Diagnostic &diagnostic) {
+  auto add = [&messages](Diagnostic &diagnostic) {
     std::string text = diagnostic.str();
     if (StringRef(text).starts_with("see current operation"))
       return;
     Location loc = diagnostic.getLocation();
     StringRef name = nodeName(loc);
+    std::optional<Fault> fault = faultOf(diagnostic);
     if (!name.empty())
       text = inModelTypes(dropOpPrefix(text));
     messages.push_back({diagnostic.getSeverity(), makePrintable(name.str()),
-                        makePrintable(nodeType(loc).str()),
-                        makePrintable(text)});
+                        makePrintable(nodeType(loc).str()), makePrintable(text),
+                        fault ? idOf(*fault).str() : ""});
   };
   setHandler([add](Diagnostic &diagnostic) {
     add(diagnostic);
-    for (const Diagnostic &note : diagnostic.getNotes())
+    for (Diagnostic &note : diagnostic.getNotes())
       add(note);
     return failure(); // The handler before it gets the diagnostic, too.
   });

@@ -16,6 +16,7 @@ struct ModelMessage {
   std::string node; ///< "" if the message is not about a node.
   std::string op;   ///< "Gemm", or a kind of object: "initializer".
   std::string text; ///< Names neither of them.
+  std::string rule; ///< The id of its Fault; "" for notes.
 };
 
 /// While it lives, appends the diagnostics of a context to `messages`. They go

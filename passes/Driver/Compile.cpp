@@ -9,6 +9,7 @@
 #include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Dialect/Train/Lowering/AmpLowering.h"
 #include "compiler/Export/AtomicFile.h"
+#include "compiler/Import/File/ErrorFault.h"
 #include "compiler/Import/Import.h"
 #include "compiler/Report/Model/Complete.h"
 #include "compiler/Support/Diagnostics.h"
@@ -87,7 +88,9 @@ public:
       : options(options), bytes(bytes), messages(result.diagnostics),
         ownedContext(std::make_unique<MLIRContext>(availableThreading())),
         context(*ownedContext), handler(&context, options.model, messages),
-        collector(&context, result.messages) {
+        collector(&context, result.messages),
+        // Import and checks name what is wrong with models.
+        unnamed(&context, Fault::InternalError) {
     DialectRegistry registry;
     registry
         .insert<amp::AmpDialect, MpcDialect, train::TrainDialect,
@@ -99,6 +102,8 @@ public:
 
   CompileResult run() {
     result.failure = compile();
+    if (!result.error.empty() && !result.fault)
+      result.fault = faultOf(result.failure);
     result.precision = options.precision;
     return std::move(result);
   }
@@ -242,6 +247,8 @@ private:
       return ModelError::None;
     } catch (const WeightsError &error) {
       result.error = error.what();
+      if (error.kind == WeightsError::Usage)
+        result.fault = Fault::WeightMismatch;
       return toModelError(error);
     }
   }
@@ -751,6 +758,7 @@ private:
   MLIRContext &context;
   ModelDiagnosticHandler handler;
   ModelMessageCollector collector;
+  FaultScope unnamed;
   std::map<std::string, std::string> modulePaths; ///< By node.
   OwningOpRef<ModuleOp> module; ///< For all devices, until their formats.
   std::optional<InitialWeights> weights; ///< For option `init`.

@@ -8,6 +8,7 @@
 #define MPC_PASSES_DRIVER_PIPELINE_H
 
 #include "compiler/Import/File/ModelError.h"
+#include "compiler/Support/Faults.h"
 #include "compiler/Support/ModelMessage.h"
 #include "compiler/Target/Backend.h"
 #include "passes/Options/Options.h"
@@ -31,7 +32,8 @@ struct CompileResult {
   std::vector<ModelMessage> messages; ///< The same diagnostics, in parts.
   /// A failure outside the model, such as file I/O; else empty.
   std::string error;
-  std::string report; ///< Precision report of the first device, JSON.
+  std::optional<Fault> fault; ///< What `error` reports, if there is one.
+  std::string report;         ///< Precision report of the first device, JSON.
   /// Precision reports of other devices whose report differs, by device.
   std::map<std::string, std::string> otherReports;
   /// The optimizer used, or "optimizer from the model" for a step of the model.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Faults.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Grad/Loss/ChooseLoss.h"
 #include "passes/Grad/Loss/LossFormulas.h"
@@ -347,7 +348,8 @@ struct AddLossPass
     ModuleOp module = getOperation();
     func::FuncOp predict = Program(module).entry(EntryRole::Predict);
     if (!predict || predict.getNumResults() == 0) {
-      module.emitError("the model has no entry 'predict' with outputs");
+      module.emitError("the model has no entry 'predict' with outputs")
+          << Fault::NoLoss;
       return signalPassFailure();
     }
     if (hasImportedStep(module)) {
@@ -383,8 +385,9 @@ struct AddLossPass
                                                : findLossOption(*this);
     if (!unused.empty())
       return emitUsageError(module.getLoc())
-             << "option '" << unused << "' has no effect with option 'loss'="
-             << kExternalLoss << ": the caller computes the loss";
+             << "option '" << unused
+             << "' has no effect with option 'loss'=" << kExternalLoss
+             << ": the caller computes the loss";
     describeJoinedOutputs(predict);
     Program(module).copyEntry(predict, EntryRole::Train);
     module->setAttr(kExternalLossAttr, UnitAttr::get(&getContext()));

@@ -8,6 +8,7 @@
 
 #include "compiler/Dialect/Train/Transforms/Differentiate.h"
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Faults.h"
 #include "compiler/Support/Locations.h"
 #include "compiler/Support/Notes.h"
 #include "passes/Grad/EntryPoints.h"
@@ -105,7 +106,8 @@ struct DifferentiatePass
         })) {
       func.emitError("the loss depends on parameters only through ops whose "
                      "gradient is 0 everywhere, such as Floor or Sign: nothing "
-                     "to train");
+                     "to train")
+          << Fault::NothingToTrain;
       return signalPassFailure();
     }
     eraseStops(func);
@@ -128,7 +130,8 @@ struct DifferentiatePass
     Value loss = getReturn(func).getOperand(0);
     auto type = cast<RankedTensorType>(loss.getType());
     if (type.getRank() != 0 || !isa<FloatType>(type.getElementType()))
-      return func.emitError("the loss must be one float, but is ") << type;
+      return func.emitError("the loss must be one float, but is ")
+             << Fault::NoLoss << type;
     OpBuilder builder(getReturn(func));
     Roots roots;
     roots.values = {loss};
@@ -165,7 +168,8 @@ struct DifferentiatePass
     }
     if (roots.values.empty())
       return func.emitError("no output is a float, so the caller cannot "
-                            "compute a loss from them");
+                            "compute a loss from them")
+             << Fault::NoLoss;
     return roots;
   }
 
@@ -238,7 +242,8 @@ struct DifferentiatePass
 
   static void reportNothingToTrain(func::FuncOp func) {
     InFlightDiagnostic error =
-        func.emitError("the loss depends on no parameter: nothing to train");
+        func.emitError("the loss depends on no parameter: nothing to train")
+        << Fault::NothingToTrain;
     SmallVector<Location> stops;
     for (Operation &op : func.front())
       if (op.hasTrait<train::StopsGradient>())

@@ -99,24 +99,32 @@ static mpc_compile_message_kind_t kindOf(mlir::DiagnosticSeverity severity) {
   return MPC_COMPILE_DETAIL;
 }
 
+/// Calls the handler, if there is one.
+static void tell(const mpc_compile_options_t *given,
+                 mpc_compile_message_kind_t kind, const ModelMessage &content) {
+  if (!given || !given->handler)
+    return;
+  mpc_compile_message_t message = {sizeof(message),      kind,
+                                   content.node.c_str(), content.op.c_str(),
+                                   content.text.c_str(), content.rule.c_str()};
+  given->handler(given->user, &message);
+}
+
+/// An error that names no node.
+static ModelMessage errorMessage(const std::string &text, Fault fault) {
+  return {mlir::DiagnosticSeverity::Error, "", "", text, idOf(fault).str()};
+}
+
 /// Calls the handler with everything that a compilation has to say.
 static void report(const mpc_compile_options_t *given,
                    const CompileResult &result) {
-  if (!given || !given->handler)
-    return;
-  auto say = [&](mpc_compile_message_kind_t kind, const std::string &text,
-                 const char *node = "", const char *op = "") {
-    mpc_compile_message_t message = {sizeof(message), kind, node, op,
-                                     text.c_str()};
-    given->handler(given->user, &message);
-  };
   for (const std::string &note : result.notes)
-    say(MPC_COMPILE_NOTE, note);
+    tell(given, MPC_COMPILE_NOTE,
+         {mlir::DiagnosticSeverity::Remark, "", "", note, ""});
   for (const ModelMessage &message : result.messages)
-    say(kindOf(message.severity), message.text, message.node.c_str(),
-        message.op.c_str());
+    tell(given, kindOf(message.severity), message);
   if (!result.error.empty())
-    say(MPC_COMPILE_ERROR, result.error);
+    tell(given, MPC_COMPILE_ERROR, errorMessage(result.error, *result.fault));
 }
 
 /// Compiles a file or, if `bytes` is set, a model in memory of this name.
@@ -138,6 +146,7 @@ static mpc_status_t compileModel(const std::string &model,
     result = compile(options, bytes);
   } else {
     result.failure = ModelError::Usage;
+    result.fault = Fault::OptionConflict;
   }
   report(given, result);
   if (failed(result.failure))
@@ -176,7 +185,13 @@ mpc_status_t mpc_compile_options_set(mpc_compile_options_t *options,
                                      const char *name, const char *value) {
   if (!options || !name || !value)
     return fail(MPC_INVALID_ARGUMENT, "an argument is NULL");
-  return guarded([&] { return set(options->options, name, value); });
+  return guarded([&] {
+    mpc_status_t status = set(options->options, name, value);
+    if (status)
+      tell(options, MPC_COMPILE_ERROR,
+           errorMessage(mpc_status_message(status), Fault::InvalidOption));
+    return status;
+  });
 }
 
 void mpc_compile_options_set_handler(mpc_compile_options_t *options,

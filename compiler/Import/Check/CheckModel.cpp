@@ -6,6 +6,7 @@
 #include "compiler/Import/File/ModelGraphs.h"
 #include "compiler/Import/Graph/OpTable.h"
 #include "compiler/Import/Normalize/NormalizeModel.h"
+#include "compiler/Support/Faults.h"
 #include "compiler/Support/Locations.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -73,6 +74,7 @@ static void forEachNode(const onnx::ModelProto &model,
 
 static FailureOr<int64_t> checkOpset(const onnx::ModelProto &model,
                                      Location loc) {
+  const FaultScope scope(loc.getContext(), Fault::UnsupportedVersion);
   // Files with several entries for one domain exist; the newest one applies.
   int64_t opset = 0;
   for (const onnx::OperatorSetIdProto &entry : model.opset_import())
@@ -113,10 +115,12 @@ static LogicalResult checkFeatures(const onnx::ModelProto &model,
   };
   if (any_of(graphsOf(model), [&](const auto *g) { return isSparse(*g); }))
     return emitError(loc, "the model has sparse initializers, which are not "
-                          "supported; store them dense");
+                          "supported; store them dense")
+           << Fault::UnsupportedFeature;
   if (graph.quantization_annotation_size() > 0)
     return emitError(loc, "the model has quantization annotations; only "
-                          "floating-point models can be trained");
+                          "floating-point models can be trained")
+           << Fault::UnsupportedFeature;
   if (graph.output_size() == 0 && model.training_info_size() == 0)
     return emitError(loc, "the graph has no output");
   return success();
@@ -182,6 +186,7 @@ static LogicalResult checkOps(const onnx::ModelProto &model, int64_t opset,
     return (Twine(count) + " " + noun + (count == 1 ? "" : "s")).str();
   };
   auto error = emitError(loc)
+               << Fault::UnsupportedOp
                << plural(unsupported.size(), "unsupported op") << " in "
                << plural(numNodes, "node") << "; 'mpc doctor' shows what to do";
   for (auto &[name, uses] : unsupported) {
@@ -415,6 +420,7 @@ static LogicalResult checkCounts(const onnx::NodeProto &node, const OpRow &row,
 /// algorithms see theirs.
 static LogicalResult checkNames(const onnx::ModelProto &model,
                                 MLIRContext *context) {
+  const FaultScope scope(context, Fault::InvalidName);
   const onnx::GraphProto *graph = &model.graph();
   if (failed(NameChecker(graph, context).check()))
     return failure();
@@ -437,6 +443,7 @@ FailureOr<int64_t> mpc::checkModel(const ModelFile &model, MLIRContext *context,
   if (failed(opset) || failed(checkOps(model.proto, *opset, survey, loc)) ||
       failed(checkNames(model.proto, context)))
     return failure();
+  const FaultScope scope(context, Fault::OperandCount);
   bool fits = true;
   forEachNode(model.proto, [&](const onnx::NodeProto &node) {
     if (unsupportedReason(node, *opset).empty())

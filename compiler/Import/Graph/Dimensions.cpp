@@ -3,6 +3,7 @@
 #include "compiler/Import/Graph/Dimensions.h"
 
 #include "compiler/Import/File/TensorData.h"
+#include "compiler/Support/Faults.h"
 #include "compiler/Support/Locations.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -70,13 +71,14 @@ LogicalResult Dimensions::collect(ArrayRef<const ValueInfoProto *> inputs,
   for (const ValueInfoProto *input : inputs) {
     Location loc = makeNodeLoc(context, input->name(), "input");
     if (!input->type().has_tensor_type())
-      return emitError(loc, "is not a tensor; only tensors are supported");
+      return emitError(loc, "is not a tensor; only tensors are supported")
+             << Fault::UnsupportedType;
     if (!input->type().tensor_type().has_shape())
       return emitError(loc, "no shape is given; use symbolic dimensions "
                             "where sizes vary");
     if (shapeProto(*input).dim_size() > int(kMaxRank))
       return emitError(loc)
-             << "has " << shapeProto(*input).dim_size()
+             << Fault::TooLarge << "has " << shapeProto(*input).dim_size()
              << " dimensions; at most " << kMaxRank << " are supported";
     for (auto [axis, dim] : enumerate(shapeProto(*input).dim())) {
       if (axis == 0 && firstInput.empty()) {
@@ -98,6 +100,7 @@ LogicalResult Dimensions::collect(ArrayRef<const ValueInfoProto *> inputs,
 
 LogicalResult Dimensions::applyOptions(const ImportOptions &options,
                                        MLIRContext *context) {
+  const FaultScope scope(context, Fault::OptionConflict);
   Location loc = UnknownLoc::get(context);
   for (const auto &[name, size] : options.dims) {
     if (size <= 0 || size > kMaxElements)
@@ -161,8 +164,9 @@ LogicalResult Dimensions::bindBatch(const ImportOptions &options,
   int64_t bound = sizes.lookup(batchName);
   if (bound && options.batch && bound != *options.batch)
     return emitError(UnknownLoc::get(context))
-           << batchText(options) << " and option 'dim' " << batchName << "="
-           << bound << " bind the same dimension; give option 'batch'=" << bound
+           << Fault::OptionConflict << batchText(options)
+           << " and option 'dim' " << batchName << "=" << bound
+           << " bind the same dimension; give option 'batch'=" << bound
            << " instead of option 'dim'";
   batchSize = bound ? bound : options.batch.value_or(kDefaultBatch);
   bindFirstAxes(options, options.batch.has_value(), batchName.str(), notes);
@@ -191,6 +195,7 @@ LogicalResult Dimensions::bind(ArrayRef<const ValueInfoProto *> inputs,
                                const ImportOptions &options,
                                MLIRContext *context, ModelError &error,
                                std::vector<std::string> &notes) {
+  const FaultScope scope(context, Fault::UnknownSize);
   error = ModelError::Invalid;
   if (failed(collect(inputs, context)))
     return failure();

@@ -8,6 +8,7 @@
 #include "compiler/Import/Graph/Elements.h"
 #include "compiler/Import/Graph/ImportedNode.h"
 #include "compiler/Import/Initializers/InitializerHeuristics.h"
+#include "compiler/Support/Faults.h"
 #include "compiler/Support/Locations.h"
 
 #include "mlir/IR/Verifier.h"
@@ -46,18 +47,6 @@ GraphImporter::GraphImporter(std::shared_ptr<const ModelFile> model,
         return failure(); // Other handlers print it.
       }) {
   builder.setListener(&ops);
-}
-
-LogicalResult GraphImporter::report(llvm::Error error, Location loc,
-                                    StringRef label) {
-  llvm::handleAllErrors(std::move(error), [&](const ModelFileError &info) {
-    result.error = info.kind;
-    auto diagnostic = emitError(loc);
-    if (!label.empty())
-      diagnostic << label << " ";
-    diagnostic << info.message;
-  });
-  return failure();
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,6 +193,7 @@ LogicalResult GraphImporter::importBody(const onnx::GraphProto &body) {
     if (++numNested > kMaxNodes) {
       result.error = ModelError::Limit;
       return emitError(nodeLocation(node, context))
+             << Fault::TooLarge
              << "with this node all loop iterations together have more than "
              << kMaxNodes << " nodes";
     }
@@ -233,6 +223,7 @@ LogicalResult GraphImporter::checkPatterns() {
 
 /// Fails if options have no effect, or leave nothing to train.
 LogicalResult GraphImporter::checkOptions() {
+  const FaultScope scope(context, Fault::OptionConflict);
   bool isUsed = succeeded(checkPatterns());
   if (failed(padding.checkUsed(context)) || !isUsed) {
     result.error = ModelError::Usage;
@@ -293,7 +284,8 @@ GraphImporter::importInputs(ArrayRef<const onnx::ValueInfoProto *> inputs) {
     int32_t dataType = input->type().tensor_type().elem_type();
     Type elementType = elementTypeFor(dataType, floatType);
     if (!elementType)
-      return emitError(loc) << "has element type " << dataTypeName(dataType)
+      return emitError(loc) << Fault::UnsupportedType << "has element type "
+                            << dataTypeName(dataType)
                             << "; supported are floats, int32, int64 and bool";
     SmallVector<int64_t> shape = dimensions.shapeOf(*input);
     llvm::Expected<int64_t> count = countElements(shape);
@@ -331,7 +323,7 @@ LogicalResult GraphImporter::checkOutput(const onnx::ValueInfoProto &output,
   bool declaresType = declared.elem_type() != onnx::TensorProto::UNDEFINED;
   if (declaresType &&
       elementTypeFor(declared.elem_type(), floatType) != type.getElementType())
-    return emitError(loc) << "is declared as "
+    return emitError(loc) << Fault::ShapeMismatch << "is declared as "
                           << dataTypeName(declared.elem_type())
                           << ", but the graph computes " << typeText(type);
   if (!declared.has_shape())
@@ -354,7 +346,7 @@ LogicalResult GraphImporter::checkOutput(const onnx::ValueInfoProto &output,
     else
       os << (dim.dim_param().empty() ? "?" : dim.dim_param());
   });
-  return emitError(loc) << "is declared as [" << shape
+  return emitError(loc) << Fault::ShapeMismatch << "is declared as [" << shape
                         << "], but the graph computes " << typeText(type);
 }
 
@@ -392,7 +384,8 @@ FailureOr<ElementsAttr>
 GraphImporter::elementsOf(const onnx::TensorProto &tensor, Location loc) {
   Type elementType = elementTypeFor(tensor.data_type(), floatType);
   if (!elementType)
-    return emitError(loc) << "holds " << dataTypeName(tensor.data_type())
+    return emitError(loc) << Fault::UnsupportedType << "holds "
+                          << dataTypeName(tensor.data_type())
                           << " elements; supported are floats, int32, int64 "
                              "and bool";
   auto data = tensors.read(tensor);
@@ -420,7 +413,8 @@ Value GraphImporter::readState(const onnx::TensorProto &tensor, StringRef name,
     return read = train::ReadOp::create(builder, loc, state);
   if (name == "__metadata__") {
     emitError(loc, "the name is reserved by the safetensors format of "
-                   "checkpoints; rename the initializer");
+                   "checkpoints; rename the initializer")
+        << Fault::InvalidName;
     return nullptr;
   }
   FailureOr<ElementsAttr> elements = elementsOf(tensor, loc);
@@ -592,7 +586,8 @@ Value GraphImporter::materialize(GraphValue &value) {
   if (value.value)
     return value.value;
   if (value.isSequence) {
-    emitError(value.loc) << "is a sequence; a tensor is needed";
+    emitError(value.loc) << Fault::UnsupportedType
+                         << "is a sequence; a tensor is needed";
     return nullptr;
   }
   if (!value.isInitializer)
@@ -679,14 +674,15 @@ GraphImporter::readIntegers(const GraphValue &value, Location loc,
       return llvm::map_to_vector(
           elements.getValues<APInt>(),
           [](const APInt &v) { return v.getSExtValue(); });
-    emitError(loc) << label << " must hold integers";
+    emitError(loc) << Fault::UnsupportedType << label << " must hold integers";
     return std::nullopt;
   }
   const onnx::TensorProto &tensor = *value.tensor;
   bool isInteger = tensor.data_type() == onnx::TensorProto::INT64 ||
                    tensor.data_type() == onnx::TensorProto::INT32;
   if (!isInteger || tensor.dims_size() > 1) {
-    emitError(loc) << label << " must be a list of integers, but is "
+    emitError(loc) << Fault::ShapeMismatch << label
+                   << " must be a list of integers, but is "
                    << dataTypeName(tensor.data_type()) << " of rank "
                    << tensor.dims_size();
     return std::nullopt;
@@ -697,7 +693,8 @@ GraphImporter::readIntegers(const GraphValue &value, Location loc,
     return std::nullopt;
   }
   if (int64_t(data->bytes.size()) > kMaxIntegers) {
-    emitError(loc) << label << " is too long for a list of dimensions";
+    emitError(loc) << Fault::TooLarge << label
+                   << " is too long for a list of dimensions";
     return std::nullopt;
   }
   return llvm::to_vector(mpc::readIntegers(*data, tensor.data_type()));
@@ -714,7 +711,7 @@ std::optional<double> GraphImporter::readScalar(const GraphValue &value,
   }
   auto dense = dyn_cast<DenseElementsAttr>(elements);
   if (!dense || dense.getNumElements() != 1) {
-    emitError(loc) << label << " must be one number";
+    emitError(loc) << Fault::ShapeMismatch << label << " must be one number";
     return std::nullopt;
   }
   if (isa<FloatType>(dense.getElementType())) {

@@ -8,6 +8,7 @@
 
 #include "compiler/Import/Graph/GraphImporter.h"
 
+#include "compiler/Import/File/ErrorFault.h"
 #include "compiler/Import/Graph/Elements.h"
 
 using namespace mlir;
@@ -16,10 +17,22 @@ using namespace mpc;
 /// Maximum number of inputs, and of outputs, of a model.
 constexpr size_t kMaxInterface = 4096;
 
+LogicalResult GraphImporter::report(llvm::Error error, Location loc,
+                                    StringRef label) {
+  llvm::handleAllErrors(std::move(error), [&](const ModelFileError &info) {
+    result.error = info.kind;
+    auto diagnostic = emitError(loc) << faultOf(info.kind);
+    if (!label.empty())
+      diagnostic << label << " ";
+    diagnostic << info.message;
+  });
+  return failure();
+}
+
 /// The error for a model that exceeds a limit.
 InFlightDiagnostic GraphImporter::exceedLimit(Location loc) {
   result.error = ModelError::Limit;
-  return emitError(loc);
+  return emitError(loc) << Fault::TooLarge;
 }
 
 LogicalResult GraphImporter::checkOps(Location loc) {

@@ -28,12 +28,14 @@ ImportedNode::ImportedNode(GraphImporter &graph, const onnx::NodeProto &proto,
       graph(graph), index(index) {}
 
 LogicalResult ImportedNode::run(const OpRow &row) {
+  const FaultScope scope(loc.getContext(), Fault::InvalidNode);
   unsigned before = graph.errorCount();
   if (succeeded(runRow(row)))
     return success();
   // A failure must have a message.
   if (graph.errorCount() == before)
-    error() << "internal error: cannot be imported, without a message";
+    error() << Fault::InternalError
+            << "internal error: cannot be imported, without a message";
   return failure();
 }
 
@@ -41,14 +43,15 @@ LogicalResult ImportedNode::runRow(const OpRow &row) {
   for (unsigned i = 0; i < numInputs(); ++i)
     if (hasInput(i) && graph.lookup(proto.input(i)).isSequence &&
         !row.takesSequences)
-      return error() << label(i) << " is a sequence; this op takes tensors";
+      return error() << Fault::UnsupportedType << label(i)
+                     << " is a sequence; this op takes tensors";
   bool folds = row.fold && hasOnlyConstants();
   if (mlir::failed(folds ? row.fold(*this) : row.import(*this)) || hasFailed)
     return failure();
   // An attribute that was not read might change the meaning.
   for (const AttributeProto &attribute : proto.attribute())
     if (!readAttributes.contains(attribute.name()))
-      return error() << "attribute '" << attribute.name()
+      return error() << Fault::BadAttribute << "attribute '" << attribute.name()
                      << "' is not known for this op in opset " << graph.opset;
   return success();
 }
@@ -60,6 +63,7 @@ InFlightDiagnostic ImportedNode::error() {
 
 InFlightDiagnostic ImportedNode::shapeError() {
   InFlightDiagnostic diagnostic = error();
+  diagnostic << Fault::ShapeMismatch;
   noteShapes(*diagnostic.getUnderlyingDiagnostic());
   return diagnostic;
 }
@@ -103,7 +107,8 @@ Value ImportedNode::floatInput(unsigned i) {
   Type type = cast<RankedTensorType>(value.getType()).getElementType();
   if (isa<FloatType>(type))
     return value;
-  error() << label(i) << " is " << typeText(value.getType())
+  error() << Fault::UnsupportedType << label(i) << " is "
+          << typeText(value.getType())
           << "; this op is supported for floats only";
   return nullptr;
 }
@@ -115,8 +120,8 @@ Value ImportedNode::intInput(unsigned i) {
   Type type = cast<RankedTensorType>(value.getType()).getElementType();
   if (type.isInteger(32) || type.isInteger(64))
     return value;
-  error() << label(i) << " is " << typeText(value.getType())
-          << "; it must be int32 or int64";
+  error() << Fault::UnsupportedType << label(i) << " is "
+          << typeText(value.getType()) << "; it must be int32 or int64";
   return nullptr;
 }
 
@@ -124,8 +129,8 @@ Value ImportedNode::numberInput(unsigned i) {
   Value value = input(i);
   if (!value || isFloat(value) || !getElementTypeOrSelf(value).isInteger(1))
     return value;
-  error() << label(i) << " is " << typeText(value.getType())
-          << "; it must hold numbers";
+  error() << Fault::UnsupportedType << label(i) << " is "
+          << typeText(value.getType()) << "; it must hold numbers";
   return nullptr;
 }
 
@@ -146,7 +151,8 @@ Value ImportedNode::statisticInput(unsigned i, bool frozen) {
     return value;
   hasFailed = true;
   if (!graph.lookup(proto.input(i)).isInitializer)
-    error() << label(i) << " must be an initializer: training updates it";
+    error() << Fault::NotConstant << label(i)
+            << " must be an initializer: training updates it";
   return nullptr;
 }
 
@@ -205,7 +211,7 @@ LogicalResult ImportedNode::reportNonConstantInput() {
   unsigned i = 0;
   while (!hasInput(i) || isConstant(i))
     ++i; // There is one: otherwise the node would have been folded.
-  return error() << label(i)
+  return error() << Fault::NotConstant << label(i)
                  << " is computed from data; this op is supported on constants "
                     "only: values computed from Constant nodes, integer "
                     "initializers and shapes";
@@ -222,8 +228,8 @@ bool ImportedNode::fitsConstant(ArrayRef<int64_t> shape) {
   }
   if (*count <= kMaxKnownElements)
     return true;
-  error() << "computes a constant of " << *count << " elements; at most "
-          << kMaxKnownElements
+  error() << Fault::TooLarge << "computes a constant of " << *count
+          << " elements; at most " << kMaxKnownElements
           << " are computed at compile time, so let the exporter store it as "
              "an initializer";
   return false;
@@ -248,7 +254,7 @@ const GraphValue *ImportedNode::knownInput(unsigned i) {
   const GraphValue &value = graph.lookup(proto.input(i));
   if (value.isKnown())
     return &value;
-  error() << label(i)
+  error() << Fault::NotConstant << label(i)
           << " must be known at compile time: an initializer or the output of "
              "a Constant node";
   return nullptr;
@@ -296,7 +302,7 @@ std::vector<double> ImportedNode::knownFloats(unsigned i) {
   std::optional<KnownTensor> known = graph.readConstant(*value, loc, label(i));
   hasFailed = !known;
   if (known && !known->isFloat())
-    error() << label(i) << " must hold floats";
+    error() << Fault::UnsupportedType << label(i) << " must hold floats";
   return hasFailed ? std::vector<double>() : known->floats;
 }
 
@@ -328,7 +334,7 @@ const AttributeProto *ImportedNode::typedAttr(StringRef name,
     return nullptr;
   if (attribute->type() == attributeType)
     return attribute;
-  error() << "attribute '" << name << "' must be "
+  error() << Fault::BadAttribute << "attribute '" << name << "' must be "
           << attributeTypeName(attributeType) << ", but is "
           << attributeTypeName(attribute->type());
   return nullptr;
@@ -347,7 +353,7 @@ Type ImportedNode::typeAttr(StringRef name, Type otherwise) {
   Type type = isType ? elementTypeFor(number, graph.floatType) : Type();
   if (type || hasFailed)
     return type;
-  error() << "attribute '" << name << "' is "
+  error() << Fault::BadAttribute << "attribute '" << name << "' is "
           << dataTypeName(isType ? number : -1)
           << "; supported are floats, int32, int64 and bool";
   return nullptr;
@@ -356,14 +362,16 @@ Type ImportedNode::typeAttr(StringRef name, Type otherwise) {
 bool ImportedNode::boolAttr(StringRef name, bool defaultValue) {
   int64_t value = intAttr(name, defaultValue);
   if (value != 0 && value != 1 && !hasFailed)
-    error() << "attribute '" << name << "' must be 0 or 1, but is " << value;
+    error() << Fault::BadAttribute << "attribute '" << name
+            << "' must be 0 or 1, but is " << value;
   return value != 0;
 }
 
 double ImportedNode::floatAttr(StringRef name, double defaultValue) {
   const AttributeProto *attribute = typedAttr(name, AttributeProto::FLOAT);
   if (attribute && !std::isfinite(attribute->f())) {
-    error() << "attribute '" << name << "' is not finite";
+    error() << Fault::BadAttribute << "attribute '" << name
+            << "' is not finite";
     return defaultValue;
   }
   return attribute ? attribute->f() : defaultValue;
@@ -432,7 +440,8 @@ NamedAttribute ImportedNode::flag(StringRef name) {
 LogicalResult ImportedNode::setTypes(OperationState &state, Type type) {
   auto info = state.name.getRegisteredInfo();
   if (!info) {
-    emitError(loc) << "internal error: '" << state.name << "' is unknown";
+    emitError(loc) << Fault::InternalError << "internal error: '" << state.name
+                   << "' is unknown";
     return failure();
   }
   MLIRContext *context = graph.builder.getContext();
@@ -537,6 +546,8 @@ Operation *ImportedNode::create(OperationState &state, ArrayRef<Value> operands,
   for (Diagnostic &diagnostic : held) {
     if (diagnostic.getSeverity() == DiagnosticSeverity::Error)
       noteShapes(diagnostic);
+    if (!faultOf(diagnostic))
+      setFault(diagnostic, Fault::ShapeMismatch);
     loc.getContext()->getDiagEngine().emit(std::move(diagnostic));
   }
   return op;

@@ -11,6 +11,7 @@
 
 #include "compiler/Import/Graph/GraphImporter.h"
 #include "compiler/Import/Graph/OpTable.h"
+#include "compiler/Support/Faults.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/TypeUtilities.h"

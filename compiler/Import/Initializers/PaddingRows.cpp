@@ -2,6 +2,7 @@
 
 #include "compiler/Import/Initializers/PaddingRows.h"
 
+#include "compiler/Support/Faults.h"
 #include "compiler/Support/UserInput/Nearest.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -14,7 +15,8 @@ using namespace mpc;
 static InFlightDiagnostic error(StringRef table, int64_t row,
                                 MLIRContext *context) {
   return emitError(UnknownLoc::get(context))
-         << "option 'padding-idx'='" << table << ":" << row << "' ";
+         << Fault::OptionConflict << "option 'padding-idx'='" << table << ":"
+         << row << "' ";
 }
 
 LogicalResult PaddingRows::bind(const std::map<std::string, int64_t> &rows,

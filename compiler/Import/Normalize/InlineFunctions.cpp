@@ -7,6 +7,7 @@
 #include "compiler/Import/File/ModelGraphs.h"
 #include "compiler/Import/File/NewerFields.h"
 #include "compiler/Import/Graph/OpTable.h"
+#include "compiler/Support/Faults.h"
 
 #include "mlir/IR/Diagnostics.h"
 #include "llvm/ADT/StringMap.h"
@@ -108,9 +109,10 @@ LogicalResult Inliner::checkOpset(const onnx::FunctionProto &function,
     return success();
   for (const onnx::NodeProto &node : function.node())
     if (findOp(qualifiedOp(node), own) != findOp(qualifiedOp(node), opset))
-      return emitError(loc) << "calls a function of opset " << own << ", where "
-                            << node.op_type() << " differs from opset " << opset
-                            << " of the model; convert the function";
+      return emitError(loc)
+             << Fault::UnsupportedVersion << "calls a function of opset " << own
+             << ", where " << node.op_type() << " differs from opset " << opset
+             << " of the model; convert the function";
   return success();
 }
 
@@ -202,10 +204,11 @@ LogicalResult Inliner::checkCall(const onnx::NodeProto &call,
   if (call.input_size() <= function.input_size() &&
       call.output_size() <= function.output_size())
     return checkOpset(function, loc);
-  return emitError(loc) << "has " << call.input_size() << " inputs and "
-                        << call.output_size() << " outputs, but function '"
-                        << keyOf(function) << "' has " << function.input_size()
-                        << " and " << function.output_size();
+  return emitError(loc) << Fault::OperandCount << "has " << call.input_size()
+                        << " inputs and " << call.output_size()
+                        << " outputs, but function '" << keyOf(function)
+                        << "' has " << function.input_size() << " and "
+                        << function.output_size();
 }
 
 /// The number of nodes that `nodes` and their subgraphs expand to, up to a
@@ -245,7 +248,8 @@ LogicalResult Inliner::checkNames(const onnx::FunctionProto &function,
   if (numCharacters <= kMaxCharacters)
     return success();
   error = ModelError::Limit;
-  return emitError(loc) << "with this call the names of nodes in functions "
+  return emitError(loc) << Fault::TooLarge
+                        << "with this call the names of nodes in functions "
                            "exceed 2^26 characters in total; shorten them";
 }
 
@@ -323,7 +327,7 @@ LogicalResult Inliner::inlineInto(Nodes &nodes, Location owner) {
   Nodes result;
   if (depth > kMaxNesting)
     return emitError(owner)
-           << "is in more than " << kMaxNesting
+           << Fault::TooLarge << "is in more than " << kMaxNesting
            << " nested functions and subgraphs; inline some (onnx.inliner)";
   llvm::SaveAndRestore deeper(depth, depth + 1);
   for (onnx::NodeProto &node : nodes) {
@@ -348,7 +352,7 @@ LogicalResult Inliner::inlineAll() {
       continue;
     if (!functions.try_emplace(key, &function).second)
       return emitError(UnknownLoc::get(context))
-             << "the model has two functions '" << key
+             << Fault::InvalidName << "the model has two functions '" << key
              << "' of one overload; rename one, or inline them (onnx.inliner)";
   }
   if (functions.empty())
@@ -360,7 +364,8 @@ LogicalResult Inliner::inlineAll() {
     count += expandedCount(graph->node());
   if (count > maxNodes) {
     error = ModelError::Limit;
-    return emitError(loc) << "the calls of functions in the model make more "
+    return emitError(loc) << Fault::TooLarge
+                          << "the calls of functions in the model make more "
                              "than "
                           << maxNodes
                           << " nodes, the limit; simplify the functions, or "

@@ -12,6 +12,7 @@
 #include "compiler/Import/Graph/Elements.h"
 #include "compiler/Import/Graph/GraphImporter.h"
 #include "compiler/Import/Graph/ImportedNode.h"
+#include "compiler/Support/Faults.h"
 #include "compiler/Support/Locations.h"
 
 #include "llvm/ADT/StringExtras.h"
@@ -591,11 +592,13 @@ LogicalResult GraphImporter::refuseOptions() {
     return success();
   result.error = ModelError::Usage;
   return emitError(UnknownLoc::get(context))
-         << given << " does not apply: the model brings its own training step "
+         << Fault::OptionConflict << given
+         << " does not apply: the model brings its own training step "
          << "(training_info), which determines what is trained";
 }
 
 LogicalResult GraphImporter::importStep() {
+  const FaultScope scope(context, Fault::InvalidStep);
   if (failed(refuseOptions()))
     return failure();
   findRates();

@@ -7,6 +7,7 @@
 
 #include "compiler/Import/Check/AttributeNames.h"
 #include "compiler/Import/TrainingStep/TrainingStep.h"
+#include "compiler/Support/Faults.h"
 #include "compiler/Support/Locations.h"
 
 #include "mlir/IR/Diagnostics.h"
@@ -93,6 +94,7 @@ static std::string findLoss(const onnx::GraphProto &algorithm,
 
 FailureOr<TrainingStep> mpc::readTrainingInfo(const onnx::ModelProto &model,
                                               MLIRContext *context) {
+  const FaultScope scope(context, Fault::InvalidStep);
   TrainingStep step;
   const onnx::GraphProto &main = model.graph();
   step.inference = {&main};

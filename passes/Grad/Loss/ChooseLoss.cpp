@@ -3,6 +3,7 @@
 #include "passes/Grad/Loss/ChooseLoss.h"
 
 #include "compiler/Support/Diagnostics.h"
+#include "compiler/Support/Faults.h"
 #include "passes/Options/Loss/LossText.h"
 #include "passes/Options/OptionText.h"
 
@@ -90,7 +91,8 @@ static FailureOr<unsigned> onlyOutput(func::FuncOp predict) {
   if (all.size() == 1)
     return 0;
   return predict.emitError("the model has ")
-         << all.size() << " outputs (" << listOutputs(predict, all)
+         << Fault::NoLoss << all.size() << " outputs ("
+         << listOutputs(predict, all)
          << ") and no loss; use option 'loss'=output:NAME if one of them is "
             "the loss, or option 'loss'=KIND:NAME to compute a loss from one "
             "of them";
@@ -229,14 +231,16 @@ static LogicalResult checkShape(func::FuncOp predict, const LossChoice &choice,
   if (choice.hasClassAxis() &&
       (type.getRank() < 2 || type.getDimSize(axis) < 2))
     return predict.emitError()
-           << name << " needs an output [N, C, ..] of two classes or more, "
+           << Fault::NoLoss << name
+           << " needs an output [N, C, ..] of two classes or more, "
            << "but '" << output << "' is " << shapeText(type)
            << (axis == 1 ? "" : ", with classes along axis ")
            << (axis == 1 ? "" : std::to_string(axis));
   for (unsigned other : choice.others)
     if (getReturn(predict).getOperand(other).getType() != type)
       return predict.emitError()
-             << name << " needs outputs of one shape and type, but '" << output
+             << Fault::NoLoss << name
+             << " needs outputs of one shape and type, but '" << output
              << "' is " << shapeText(type) << " and '"
              << resultName(predict, other) << "' is "
              << shapeText(typeOf(getReturn(predict).getOperand(other)));
@@ -244,7 +248,8 @@ static LogicalResult checkShape(func::FuncOp predict, const LossChoice &choice,
       choice.kind == LossKind::Cosine || choice.kind == LossKind::Triplet;
   if (hasVectors && type.getRank() < 2)
     return predict.emitError()
-           << name << " needs an output [N, .., D] of vectors, but '" << output
+           << Fault::NoLoss << name
+           << " needs an output [N, .., D] of vectors, but '" << output
            << "' is " << shapeText(type);
   if (choice.options.sampleWeights && type.getRank() == 0)
     return emitUsageError(predict.getLoc())
@@ -316,7 +321,7 @@ static LogicalResult describeChoice(func::FuncOp predict, bool isAsked,
   RankedTensorType type = typeOf(value);
   if (!isa<FloatType>(type.getElementType()))
     return predict.emitError("output '")
-           << output << "' must be a float for a loss, but is "
+           << Fault::NoLoss << output << "' must be a float for a loss, but is "
            << shapeText(type);
   if (choice.inGraph) {
     choice.text = ("output '" + output + "' of the model").str();
@@ -474,7 +479,7 @@ static LogicalResult chooseByGraph(func::FuncOp predict, int64_t labelAxis,
       losses.push_back(i);
   if (losses.size() > 1)
     return predict.emitError("several outputs are losses (")
-           << listOutputs(predict, losses)
+           << Fault::NoLoss << listOutputs(predict, losses)
            << "); use option 'loss'=output:NAME to choose";
   if (losses.size() == 1) {
     choice.inGraph = true;

@@ -3,6 +3,7 @@
 #include "passes/Grad/Update/Packing.h"
 
 #include "compiler/Catalog/Catalog.h"
+#include "compiler/Support/Faults.h"
 #include "passes/ValueBlob.h"
 
 #include "mlir/IR/AsmState.h"
@@ -30,7 +31,7 @@ layOut(ArrayRef<train::StateOp> states,
     if (!isa<Float32Type, Float64Type>(element) ||
         type.getElementType() != element) {
       state.emitError("parameters must all be f32, or all f64, but '")
-          << state.getSymName() << "' is " << type;
+          << Fault::UnsupportedType << state.getSymName() << "' is " << type;
       return failure();
     }
     bool begins = beginsRow && beginsRow(state);
@@ -56,7 +57,8 @@ mpc::computePacking(ModuleOp module,
     if (state.getKind() == train::StateKind::Parameter)
       states.push_back(state);
   if (states.empty()) {
-    module.emitError("the model has no trainable parameter");
+    module.emitError("the model has no trainable parameter")
+        << Fault::NothingToTrain;
     return failure();
   }
   return layOut(states, beginsRow);

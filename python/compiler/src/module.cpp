@@ -32,17 +32,17 @@ using Compilation = std::unique_ptr<mpc_compilation_t, Destroy>;
 
 struct Message {
   mpc_compile_message_kind_t kind;
-  std::string node, op, text;
+  std::string node, op, text, rule;
 };
 
 // The outcome of a compilation, as mpc._compile takes it: code and text of the
-// status, messages as (kind, node, op, text), and the package or None.
+// status, messages as (kind, node, op, text, rule), and the package or None.
 nb::tuple outcome(mpc_status_t status, const std::vector<Message> &messages,
                   const mpc_compilation_t *compilation) {
   nb::list all;
   for (const Message &message : messages)
     all.append(nb::make_tuple(static_cast<int>(message.kind), message.node,
-                              message.op, message.text));
+                              message.op, message.text, message.rule));
   size_t size = 0;
   const void *bytes = mpc_compilation_package(compilation, &size);
   nb::object package = bytes ? nb::object(nb::bytes(bytes, size)) : nb::none();
@@ -54,7 +54,8 @@ nb::tuple outcome(mpc_status_t status, const std::vector<Message> &messages,
 
 void keep(void *user, const mpc_compile_message_t *message) {
   static_cast<std::vector<Message> *>(user)->push_back(
-      {message->kind, message->node, message->op, message->text});
+      {message->kind, message->node, message->op, message->text,
+       message->rule});
 }
 
 // `model` is a path or the bytes of a model; `options` are names and values in
@@ -68,12 +69,11 @@ nb::tuple compile(
   if (mpc_status_t status = mpc_compile_options_create(&made))
     return outcome(status, messages, nullptr);
   const Options owned(made);
+  mpc_compile_options_set_handler(made, keep, &messages);
   for (const auto &[name, value] : options)
     if (mpc_status_t status =
             mpc_compile_options_set(made, name.c_str(), value.c_str()))
       return outcome(status, messages, nullptr);
-  mpc_compile_options_set_handler(made, keep, &messages);
-
   nb::bytes bytes;
   std::string path;
   const bool is_bytes = nb::try_cast(model, bytes);

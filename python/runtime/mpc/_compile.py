@@ -166,14 +166,14 @@ def to_model(model: Any) -> str | bytes:
     )
 
 
-def gather(rows: Sequence[tuple[int, str, str, str]], kind: int) -> tuple[CompileMessage, ...]:
+def gather(rows: Sequence[tuple[int, str, str, str, str]], kind: int) -> tuple[CompileMessage, ...]:
     """The messages of a kind, with their details."""
     result: list[CompileMessage] = []
     last = None
-    for row_kind, node, op, text in rows:
+    for row_kind, node, op, text, rule in rows:
         text = _in_keywords(text)
         if row_kind == kind:
-            result.append(CompileMessage(text, node, op))
+            result.append(CompileMessage(text, node, op, rule=rule))
         elif row_kind == DETAIL and last == kind and result:
             detail = str(CompileMessage(text, node, op))
             result[-1] = result[-1]._replace(details=(*result[-1].details, detail))

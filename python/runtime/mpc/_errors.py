@@ -62,6 +62,7 @@ class CompileMessage(NamedTuple):
     node: str = ""  #: The ONNX node, or "" if the message is about none.
     op: str = ""  #: The type of the node ("Gemm"), or a kind of object ("initializer").
     details: tuple[str, ...] = ()  #: Further lines, such as where a value comes from.
+    rule: str = ""  #: What is wrong, as an id that stays the same: "unsupported-op".
 
     def __str__(self) -> str:
         subject = ""

@@ -19,13 +19,14 @@ std::string read_file(const std::string &path) {
 
 struct Message {
   mpc_compile_message_kind_t kind;
-  std::string node, op, text;
+  std::string node, op, text, rule;
 };
 
 void keep(void *user, const mpc_compile_message_t *message) {
   EXPECT_EQ(message->struct_size, sizeof(*message));
   static_cast<std::vector<Message> *>(user)->push_back(
-      {message->kind, message->node, message->op, message->text});
+      {message->kind, message->node, message->op, message->text,
+       message->rule});
 }
 
 class CompileMemory : public ::testing::Test {
@@ -65,6 +66,7 @@ TEST_F(CompileMemory, GivesTheSameProgramAsAFile) {
   ASSERT_EQ(messages.size(), notes);
   for (size_t i = 0; i < notes; ++i) {
     EXPECT_EQ(messages[i].kind, MPC_COMPILE_NOTE);
+    EXPECT_EQ(messages[i].rule, "");
     EXPECT_EQ(messages[i].text, mpc_compilation_note(compilation, i));
   }
   mpc_compilation_t *other = nullptr;
@@ -93,6 +95,35 @@ TEST_F(CompileMemory, SaysWhatIsWrongInParts) {
   ASSERT_EQ(messages.size(), 1u);
   EXPECT_EQ(messages[0].kind, MPC_COMPILE_ERROR);
   EXPECT_EQ(messages[0].text, text);
+  EXPECT_EQ(messages[0].rule, "option-conflict");
+}
+
+// Rules that mpc.CompileError of Python has no messages of, and one of an
+// option. test/python has the others.
+TEST_F(CompileMemory, HasRulesForAllErrors) {
+  auto expect = [&](mpc_status_t status, mpc_code_t code, const char *rule) {
+    EXPECT_EQ(mpc_status_code(status), code);
+    mpc_status_free(status);
+    ASSERT_EQ(messages.size(), 1u) << rule;
+    EXPECT_EQ(messages[0].kind, MPC_COMPILE_ERROR);
+    EXPECT_EQ(messages[0].rule, rule);
+    messages.clear();
+  };
+  const char *const model = MPC_DIGITS "/mlp.onnx";
+  expect(mpc_compile_options_set(options, "precison", "fp32"),
+         MPC_INVALID_ARGUMENT, "invalid-option");
+  expect(mpc_compile(MPC_DIGITS "/none.onnx", nullptr, options, &compilation),
+         MPC_IO, "unreadable-file");
+  set("batch", "64");
+  set("max-ops", "2");
+  expect(mpc_compile(model, nullptr, options, &compilation), MPC_OUT_OF_MEMORY,
+         "too-large");
+  set("max-ops", "1000");
+  mpc_status_t status =
+      mpc_compile(model, MPC_DIGITS "/none/m.mpc", options, &compilation);
+  EXPECT_EQ(mpc_status_code(status), MPC_IO);
+  mpc_status_free(status);
+  EXPECT_EQ(messages.back().rule, "unreadable-file");
 }
 
 TEST_F(CompileMemory, NamesNodes) {
@@ -108,6 +139,7 @@ TEST_F(CompileMemory, NamesNodes) {
   EXPECT_EQ(messages.back().kind, MPC_COMPILE_ERROR);
   EXPECT_EQ(messages.back().node, "y");
   EXPECT_EQ(messages.back().op, "Relu");
+  EXPECT_EQ(messages.back().rule, "bad-attribute");
   EXPECT_EQ(messages.back().text.find("node 'y'"), std::string::npos);
   std::remove(path.c_str());
 }

@@ -21,7 +21,8 @@ constexpr int64_t kMaxTrips = 4096;
 static const onnx::GraphProto *graphAttr(ImportedNode &node, StringRef name) {
   const auto *attribute = node.typedAttr(name, onnx::AttributeProto::GRAPH);
   if (!attribute && !node.failed())
-    node.error() << "attribute '" << name << "' is missing";
+    node.error() << Fault::BadAttribute << "attribute '" << name
+                 << "' is missing";
   return attribute ? &attribute->g() : nullptr;
 }
 
@@ -41,7 +42,7 @@ static std::optional<SmallVector<Shared>> runBody(ImportedNode &node,
                                                   ArrayRef<Shared> inputs) {
   if (node.failed() || int(inputs.size()) != body.input_size()) {
     if (!node.failed())
-      node.error() << "gives its body " << inputs.size()
+      node.error() << Fault::OperandCount << "gives its body " << inputs.size()
                    << " inputs, but the body takes " << body.input_size();
     return std::nullopt;
   }
@@ -81,7 +82,8 @@ static Value choose(ImportedNode &node, Value condition, const Shared &yes,
     return nullptr;
   }
   if (a.getType() != b.getType()) {
-    node.error() << "its condition depends on data, but one branch gives "
+    node.error() << Fault::ShapeMismatch
+                 << "its condition depends on data, but one branch gives "
                  << typeText(a.getType()) << ", the other "
                  << typeText(b.getType());
     return nullptr;
@@ -152,7 +154,8 @@ static LogicalResult importIf(ImportedNode &node) {
     return failure();
   int count = node.proto.output_size();
   if (yes->output_size() < count || no->output_size() < count)
-    return node.error() << "has more outputs than its branches";
+    return node.error() << Fault::OperandCount
+                        << "has more outputs than its branches";
   Shared condition = node.graph.share(node.proto.input(0));
   std::optional<bool> isTrue = knownBool(node, condition, "the condition");
   if (isTrue) {
@@ -208,8 +211,8 @@ static Shared stack(ImportedNode &node, ArrayRef<Shared> trips, int64_t axis) {
     SmallVector<int64_t> shape(shapeOf(value));
     int64_t at = axis < 0 ? axis + int64_t(shape.size()) + 1 : axis;
     if (at < 0 || at > int64_t(shape.size())) {
-      node.error() << "stacks results in dimension " << axis
-                   << ", which does not exist";
+      node.error() << Fault::BadAttribute << "stacks results in dimension "
+                   << axis << ", which does not exist";
       return nullptr;
     }
     axis = at;
@@ -235,7 +238,8 @@ static LogicalResult importLoop(ImportedNode &node) {
     auto known =
         knownBool(node, node.graph.share(node.proto.input(1)), "the condition");
     if (!known)
-      return node.error() << "the condition must be known at compile time";
+      return node.error() << Fault::NotConstant
+                          << "the condition must be known at compile time";
     runs = *known;
   }
   auto numCarried = std::max(int(node.numInputs()) - 2, 0);
@@ -243,9 +247,9 @@ static LogicalResult importLoop(ImportedNode &node) {
   if (!node.failed() &&
       (numStacked < 0 || body->input_size() != numCarried + 2 ||
        node.proto.output_size() > numCarried + numStacked))
-    node.error() << "its body has " << body->input_size() << " inputs and "
-                 << body->output_size() << " outputs, for " << numCarried
-                 << " carried values";
+    node.error() << Fault::OperandCount << "its body has " << body->input_size()
+                 << " inputs and " << body->output_size() << " outputs, for "
+                 << numCarried << " carried values";
   if (node.failed())
     return failure();
   SmallVector<Shared> carried;
@@ -265,7 +269,8 @@ static LogicalResult importLoop(ImportedNode &node) {
       return failure();
     auto continues = knownBool(node, (*outputs)[0], "the condition");
     if (!continues)
-      return node.error() << "whether it continues after iteration " << trip
+      return node.error() << Fault::NotConstant
+                          << "whether it continues after iteration " << trip
                           << " depends on data, which is not supported";
     runs = *continues;
     for (int i = 0; i < numCarried; ++i)
@@ -290,8 +295,8 @@ static SmallVector<int64_t> listAttr(ImportedNode &node, StringRef name,
                                      size_t count) {
   auto values = node.intsAttr(name);
   if (values && values->size() != count && !node.failed())
-    node.error() << "attribute '" << name << "' must have " << count
-                 << " entries";
+    node.error() << Fault::BadAttribute << "attribute '" << name
+                 << "' must have " << count << " entries";
   return values && values->size() == count ? *values
                                            : SmallVector<int64_t>(count, 0);
 }
@@ -301,15 +306,16 @@ static LogicalResult importScan(ImportedNode &node) {
   int64_t numScanned = node.intAttr("num_scan_inputs", 0);
   int64_t numInputs = node.numInputs();
   if (!node.failed() && (numScanned < 1 || numScanned > numInputs))
-    node.error() << "attribute 'num_scan_inputs' is " << numScanned
-                 << ", but must be from 1 to " << numInputs;
+    node.error() << Fault::BadAttribute << "attribute 'num_scan_inputs' is "
+                 << numScanned << ", but must be from 1 to " << numInputs;
   if (node.failed())
     return failure();
   int64_t numStates = numInputs - numScanned;
   int64_t numStacked = body ? body->output_size() - numStates : 0;
   if (!node.failed() && (numStacked < 0 || body->input_size() != numInputs ||
                          node.proto.output_size() > body->output_size()))
-    node.error() << "its body does not fit its inputs and outputs";
+    node.error() << Fault::OperandCount
+                 << "its body does not fit its inputs and outputs";
   if (node.failed())
     return failure();
   SmallVector<int64_t> axes = listAttr(node, "scan_input_axes", numScanned);

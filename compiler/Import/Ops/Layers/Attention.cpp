@@ -76,7 +76,8 @@ static Heads readHeads(ImportedNode &node) {
       return {};
     }
   if (rank == 3 && (heads < 1 || keyHeads < 1)) {
-    node.error() << "attributes 'q_num_heads' and 'kv_num_heads' must be "
+    node.error() << Fault::BadAttribute
+                 << "attributes 'q_num_heads' and 'kv_num_heads' must be "
                     "positive where inputs have 3 dimensions, but are "
                  << heads << " and " << keyHeads;
     return {};
@@ -143,15 +144,18 @@ static ScoreOptions readScoreOptions(ImportedNode &node, const Heads &heads) {
   double least = std::numeric_limits<float>::min();
   double most = std::numeric_limits<float>::max();
   if (!(options.scale > 0.0) || options.scale > most)
-    node.error() << "attribute 'scale' must be positive and finite, but is "
+    node.error() << Fault::BadAttribute
+                 << "attribute 'scale' must be positive and finite, but is "
                  << std::to_string(options.scale);
   else if (options.softcap != 0.0 &&
            !(options.softcap >= least && options.softcap <= most))
-    node.error() << "attribute 'softcap' must be 0 or a positive normal "
+    node.error() << Fault::BadAttribute
+                 << "attribute 'softcap' must be 0 or a positive normal "
                     "number, but is "
                  << std::to_string(options.softcap);
   else if (stage < 0 || stage > 3)
-    node.error() << "attribute 'qk_matmul_output_mode' must lie in [0, 3], but "
+    node.error() << Fault::BadAttribute
+                 << "attribute 'qk_matmul_output_mode' must lie in [0, 3], but "
                     "is "
                  << stage;
   return options;

@@ -14,7 +14,7 @@ static bool isBool(Value mask) {
 static std::optional<int64_t> readWindow(ImportedNode &node, StringRef name) {
   int64_t size = node.intAttr(name, -1);
   if (size < -1)
-    node.error() << "attribute '" << name
+    node.error() << Fault::BadAttribute << "attribute '" << name
                  << "' must be -1 (unbounded) or not negative, but is " << size;
   return size < 0 ? std::nullopt : std::optional(size);
 }
@@ -28,7 +28,8 @@ AttentionMask mpc::readAttentionMask(ImportedNode &node, int64_t past) {
   if (node.hasInput(3)) {
     seen.mask = node.input(3);
     if (seen.mask && !isBool(seen.mask) && !isFloat(seen.mask))
-      node.error() << "input 3, the mask, is " << typeText(seen.mask.getType())
+      node.error() << Fault::UnsupportedType << "input 3, the mask, is "
+                   << typeText(seen.mask.getType())
                    << "; supported are bool, true where a query sees a key, "
                       "and floats that are added to the scores";
     else if (seen.mask && shapeOf(seen.mask).size() > 4)

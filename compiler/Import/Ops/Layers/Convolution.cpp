@@ -132,8 +132,8 @@ transposedWindow(ImportedNode &node, ArrayRef<int64_t> image,
           return value >= 0 && value < (int64_t(1) << 31);
         });
     if (!fits && !node.failed())
-      node.error() << "attribute '" << name << "' must have " << length
-                   << " entries, none negative";
+      node.error() << Fault::BadAttribute << "attribute '" << name
+                   << "' must have " << length << " entries, none negative";
     return fits ? *values : SmallVector<int64_t>(length, standard);
   };
   Window window;
@@ -149,7 +149,8 @@ transposedWindow(ImportedNode &node, ArrayRef<int64_t> image,
   bool isUpper = autoPad == "SAME_UPPER",
        isSame = isUpper || autoPad == "SAME_LOWER";
   if (!node.failed() && !isSame && autoPad != "NOTSET" && autoPad != "VALID")
-    node.error() << "attribute 'auto_pad' is '" << autoPad
+    node.error() << Fault::BadAttribute << "attribute 'auto_pad' is '"
+                 << autoPad
                  << "'; known are NOTSET, SAME_UPPER, SAME_LOWER and VALID";
   if (node.failed() || !fitsSpan(node, window))
     return std::nullopt;

@@ -175,8 +175,8 @@ static LogicalResult importGridSample(ImportedNode &node) {
                                 "[N, P.., number of D] in up to 3 dimensions";
   if ((mode != "linear" && mode != "nearest" && mode != "cubic") ||
       (padding != "zeros" && padding != "border" && padding != "reflection"))
-    return node.error() << "mode '" << mode << "' with padding '" << padding
-                        << "' is not known";
+    return node.error() << Fault::BadAttribute << "mode '" << mode
+                        << "' with padding '" << padding << "' is not known";
   Sampler sampler(node, image, padding, alignCorners);
   // The last coordinate of the grid belongs to the first spatial dimension.
   SmallVector<Value> coordinates, wholes, rests;

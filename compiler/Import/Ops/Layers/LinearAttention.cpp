@@ -49,14 +49,15 @@ bool StateAttention::readRule() {
   isGated = rule == "gated" || rule == "gated_delta";
   isDelta = rule == "delta" || rule == "gated_delta";
   if (!node.failed() && !isGated && !isDelta && rule != "linear")
-    node.error() << "attribute 'update_rule' is '" << rule
+    node.error() << Fault::BadAttribute << "attribute 'update_rule' is '"
+                 << rule
                  << "'; supported are 'linear', 'gated', 'delta' and "
                     "'gated_delta'";
   for (auto [index, isNeeded] :
        {std::pair(4u, isGated), std::pair(5u, isDelta)})
     if (!node.failed() && isNeeded && !node.hasInput(index))
-      node.error() << "input " << index << " is missing, which update rule '"
-                   << rule << "' needs";
+      node.error() << Fault::OperandCount << "input " << index
+                   << " is missing, which update rule '" << rule << "' needs";
   return !node.failed();
 }
 
@@ -195,7 +196,8 @@ static LogicalResult importCausalConv(ImportedNode &node) {
   if (node.failed())
     return failure();
   if (activation != "none" && activation != "silu" && activation != "swish")
-    return node.error() << "attribute 'activation' is '" << activation
+    return node.error() << Fault::BadAttribute << "attribute 'activation' is '"
+                        << activation
                         << "'; supported are 'none', 'silu' and 'swish'";
   SmallVector<int64_t> shape(shapeOf(input)), taps(shapeOf(weight));
   if (shape.size() != 3 || taps.size() != 3 || taps[0] != shape[1] ||

@@ -53,7 +53,8 @@ static LogicalResult importLayerNorm(ImportedNode &node) {
   int64_t axis = node.intAttr("axis", -1);
   double epsilon = node.floatAttr("epsilon", 1e-5);
   if (node.intAttr("stash_type", 1) != 1)
-    node.error() << "attribute 'stash_type' must be 1: statistics are float32";
+    node.error() << Fault::BadAttribute
+                 << "attribute 'stash_type' must be 1: statistics are float32";
   if (node.failed())
     return failure();
   ArrayRef<int64_t> shape = shapeOf(input);
@@ -114,7 +115,8 @@ static LogicalResult importRmsNorm(ImportedNode &node) {
   int64_t axis = node.intAttr("axis", -1);
   double epsilon = node.floatAttr("epsilon", 1e-5);
   if (node.intAttr("stash_type", 1) != 1)
-    node.error() << "attribute 'stash_type' must be 1: sums are float32";
+    node.error() << Fault::BadAttribute
+                 << "attribute 'stash_type' must be 1: sums are float32";
   if (node.failed())
     return failure();
   ArrayRef<int64_t> shape = shapeOf(input);
@@ -260,6 +262,7 @@ static LogicalResult importBatchNormInternal(ImportedNode &node) {
   double epsilon = node.floatAttr("epsilon", 1e-5);
   if (!node.boolAttr("training_mode", true))
     node.error()
+        << Fault::BadAttribute
         << "attribute 'training_mode' must be 1: this is the training op";
   if (node.failed())
     return failure();
@@ -420,7 +423,8 @@ static LogicalResult importLpNorm(ImportedNode &node) {
   Value input = node.floatInput(0);
   int64_t axis = node.intAttr("axis", -1), p = node.intAttr("p", 2);
   if (!node.failed() && p != 1 && p != 2)
-    return node.error() << "attribute 'p' must be 1 or 2, but is " << p;
+    return node.error() << Fault::BadAttribute
+                        << "attribute 'p' must be 1 or 2, but is " << p;
   if (node.failed())
     return failure();
   axis = node.normalizeAxis(axis, shapeOf(input).size(), "attribute 'axis'");

@@ -20,14 +20,14 @@ static std::optional<Window> readPool(ImportedNode &node, Value input) {
     return std::nullopt;
   }
   if (!kernel || kernel->size() != rank - 2) {
-    node.error() << "attribute 'kernel_shape' must have " << rank - 2
-                 << " entries";
+    node.error() << Fault::BadAttribute << "attribute 'kernel_shape' must have "
+                 << rank - 2 << " entries";
     return std::nullopt;
   }
   for (int64_t extent : *kernel) {
     if (extent < 1 || extent > (int64_t(1) << 31) - 1) {
-      node.error() << "attribute 'kernel_shape' holds " << extent
-                   << "; entries must be at least 1 and below 2^31";
+      node.error() << Fault::BadAttribute << "attribute 'kernel_shape' holds "
+                   << extent << "; entries must be at least 1 and below 2^31";
       return std::nullopt;
     }
   }
@@ -344,7 +344,8 @@ static LogicalResult importAveragePoolGrad(ImportedNode &node) {
 static Value norm(ImportedNode &node, Value input, int64_t p,
                   llvm::function_ref<Value(Value)> sum) {
   if (!node.failed() && (p < 1 || p > 32))
-    node.error() << "attribute 'p' must be from 1 to 32, but is " << p;
+    node.error() << Fault::BadAttribute
+                 << "attribute 'p' must be from 1 to 32, but is " << p;
   Value size = p % 2 == 0 ? input : node.emit<train::AbsOp>(input);
   Value powers = sum(emitPower(node, size, double(p)));
   return p == 1 ? powers : emitRoot(node, powers, double(p));

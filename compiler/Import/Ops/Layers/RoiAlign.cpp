@@ -69,12 +69,14 @@ bool RoiAligner::read() {
   isMax = mode == "max";
   if ((mode != "avg" && mode != "max") ||
       (!isHalfPixel && transformation != "output_half_pixel")) {
-    node.error() << "mode '" << mode << "' with coordinate transformation '"
-                 << transformation << "' is not known";
+    node.error() << Fault::BadAttribute << "mode '" << mode
+                 << "' with coordinate transformation '" << transformation
+                 << "' is not known";
     return false;
   }
   if (samplesPerBin < 1) {
-    node.error() << "attribute 'sampling_ratio' is " << samplesPerBin
+    node.error() << Fault::BadAttribute << "attribute 'sampling_ratio' is "
+                 << samplesPerBin
                  << ": the number of samples per bin would depend on the data; "
                     "export the model with a positive value";
     return false;

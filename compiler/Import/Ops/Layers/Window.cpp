@@ -28,8 +28,9 @@ static SmallVector<int64_t> readList(ImportedNode &node, StringRef name,
   for (int64_t value : *values) {
     if (value >= low && value <= kMaxExtent)
       continue;
-    node.error() << "attribute '" << name << "' holds " << value
-                 << "; entries must be at least " << low << " and below 2^31";
+    node.error() << Fault::BadAttribute << "attribute '" << name << "' holds "
+                 << value << "; entries must be at least " << low
+                 << " and below 2^31";
     return SmallVector<int64_t>(count, defaultValue);
   }
   return *values;
@@ -82,13 +83,15 @@ std::optional<Window> mpc::readWindow(ImportedNode &node, Value input,
 
   bool isSame = autoPad == "SAME_UPPER" || autoPad == "SAME_LOWER";
   if (!isSame && autoPad != "NOTSET" && autoPad != "VALID") {
-    node.error() << "attribute 'auto_pad' is '" << autoPad
+    node.error() << Fault::BadAttribute << "attribute 'auto_pad' is '"
+                 << autoPad
                  << "'; known are NOTSET, SAME_UPPER, SAME_LOWER and VALID";
     return std::nullopt;
   }
   bool isPadded = llvm::any_of(pads, [](int64_t pad) { return pad != 0; });
   if (autoPad != "NOTSET" && isPadded) {
-    node.error() << "attributes 'auto_pad' and 'pads' exclude each other";
+    node.error() << Fault::BadAttribute
+                 << "attributes 'auto_pad' and 'pads' exclude each other";
     return std::nullopt;
   }
   if (isSame)

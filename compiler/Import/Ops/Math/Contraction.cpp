@@ -60,7 +60,8 @@ static LogicalResult importFusedGemm(ImportedNode &node) {
     result = node.emit<train::LeakyReluOp>(
         result, node.attr("alpha", node.graph.builder.getF64FloatAttr(alpha)));
   else if (!activation.empty() && !node.failed())
-    return node.error() << "attribute 'activation' is '" << activation
+    return node.error() << Fault::BadAttribute << "attribute 'activation' is '"
+                        << activation
                         << "'; known are Relu, Sigmoid, Tanh and LeakyRelu";
   return node.setOutput(0, result);
 }

@@ -89,7 +89,8 @@ static LogicalResult importGelu(ImportedNode &node) {
   Value input = node.floatInput(0);
   std::string form = node.stringAttr("approximate", "none");
   if (form != "none" && form != "tanh")
-    return node.error() << "attribute 'approximate' must be 'none' or 'tanh', "
+    return node.error() << Fault::BadAttribute
+                        << "attribute 'approximate' must be 'none' or 'tanh', "
                            "but is '"
                         << form << "'";
   SmallVector<NamedAttribute> attributes;
@@ -120,7 +121,7 @@ struct CastTarget {
 static std::optional<CastTarget> castTarget(ImportedNode &node) {
   node.boolAttr("saturate", true); // Applies only to 8-bit floats.
   if (!node.hasAttr("to"))
-    node.error() << "attribute 'to' is missing";
+    node.error() << Fault::BadAttribute << "attribute 'to' is missing";
   int64_t dataType = node.failed() ? 0 : node.intAttr("to", 0);
   if (node.failed())
     return std::nullopt;
@@ -141,7 +142,8 @@ static std::optional<CastTarget> castTarget(ImportedNode &node) {
   if (to)
     return CastTarget{to, narrowFloat(dataType, node.graph.builder), 0, 0};
   node.error()
-      << "casts to " << dataTypeName(isType ? dataType : -1)
+      << Fault::UnsupportedType << "casts to "
+      << dataTypeName(isType ? dataType : -1)
       << "; supported are floats, bool, and integers except uint32 and uint64";
   return std::nullopt;
 }
@@ -380,7 +382,8 @@ static LogicalResult foldWhere(ImportedNode &node) {
   if (in.empty())
     return failure();
   if (!in[0].isBool() || in[1].elementType != in[2].elementType)
-    return node.error() << "must select by bools between elements of one type, "
+    return node.error() << Fault::UnsupportedType
+                        << "must select by bools between elements of one type, "
                            "but selects by "
                         << in[0].elementType << " between " << in[1].elementType
                         << " and " << in[2].elementType;
@@ -418,7 +421,8 @@ static LogicalResult importCastLike(ImportedNode &node) {
     return failure();
   Type to = node.typeOfInput(1);
   if (!to)
-    return node.error() << "input 1 has a type that is not supported";
+    return node.error() << Fault::UnsupportedType
+                        << "input 1 has a type that is not supported";
   if (node.typeOfInput(0) == to)
     return node.forwardInput();
   if (!node.isConstant(0))

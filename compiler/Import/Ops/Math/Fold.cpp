@@ -78,7 +78,8 @@ LogicalResult mpc::foldBy(const Rule &rule, ImportedNode &node) {
       continue;
     if (!takes(rule, out) || !takes(rule, rhs) ||
         out.elementType != rhs.elementType)
-      return node.error() << "is not defined for elements of type "
+      return node.error() << Fault::UnsupportedType
+                          << "is not defined for elements of type "
                           << out.elementType << (count == 1 ? "" : " and ")
                           << (count == 1 ? Type() : rhs.elementType);
     if (rule.divides && !out.isFloat() && llvm::is_contained(rhs.ints, 0))

@@ -69,7 +69,8 @@ static LogicalResult importSwiGlu(ImportedNode &node) {
 static LogicalResult importElu(ImportedNode &node, double alpha, double scale,
                                double width) {
   if (!node.failed() && width == 0)
-    return node.error() << "attribute 'alpha' must not be 0";
+    return node.error() << Fault::BadAttribute
+                        << "attribute 'alpha' must not be 0";
   auto number = [&](StringRef name, double value) {
     return node.attr(name, node.graph.builder.getF64FloatAttr(value));
   };

@@ -76,7 +76,8 @@ LogicalResult mpc::foldPow(ImportedNode &node) {
     return failure();
   KnownTensor &base = in[0], &exponent = in[1];
   if (base.isBool() || exponent.isBool())
-    return node.error() << "is not defined for elements of type "
+    return node.error() << Fault::UnsupportedType
+                        << "is not defined for elements of type "
                         << base.elementType << " and " << exponent.elementType;
   for (int64_t i = 0, count = base.size(); i < count; ++i) {
     if (base.isFloat()) {

@@ -34,7 +34,8 @@ static LogicalResult importRandom(ImportedNode &node) {
   node.floatAttr("seed", 0);
   Type type = node.typeAttr("dtype", node.graph.floatType);
   if (type && !isa<FloatType>(type))
-    node.error() << "attribute 'dtype' must be a float type";
+    node.error() << Fault::BadAttribute
+                 << "attribute 'dtype' must be a float type";
   double scale, offset;
   if (normal) {
     offset = node.floatAttr("mean", 0);

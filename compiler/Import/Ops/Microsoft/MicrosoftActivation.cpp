@@ -102,7 +102,8 @@ static LogicalResult importQuickGeluGrad(ImportedNode &node) {
 static LogicalResult importLeakyReluGrad(ImportedNode &node) {
   double alpha = node.floatAttr("alpha", 0.01);
   if (alpha < 0)
-    return node.error() << "attribute 'alpha' is " << std::to_string(alpha)
+    return node.error() << Fault::BadAttribute << "attribute 'alpha' is "
+                        << std::to_string(alpha)
                         << "; with a negative slope the gradient cannot be "
                            "computed from the output";
   return node.setOutput(0, functionGrad(node, "leaky_relu", alpha));

@@ -109,7 +109,8 @@ static LogicalResult foldBroadcastArgs(ImportedNode &node) {
       extents[i] =
           back <= shapes[i].size() ? shapes[i][shapes[i].size() - back] : 1;
     if (extents[0] != extents[1] && extents[0] != 1 && extents[1] != 1)
-      return node.error() << "the shapes [" << ArrayRef(shapes[0]) << "] and ["
+      return node.error() << Fault::ShapeMismatch << "the shapes ["
+                          << ArrayRef(shapes[0]) << "] and ["
                           << ArrayRef(shapes[1]) << "] do not broadcast";
     // A dimension that a shape lacks is summed, too, with any extent.
     for (int i : {0, 1})
@@ -140,7 +141,8 @@ static LogicalResult importScale(ImportedNode &node) {
 static Value scaleBy(ImportedNode &node, Value value, unsigned i) {
   std::string name = "scale_" + std::to_string(i);
   if (!node.failed() && !node.hasAttr(name))
-    node.error() << "attribute '" << name << "' is missing";
+    node.error() << Fault::BadAttribute << "attribute '" << name
+                 << "' is missing";
   double scale = node.failed() ? 0 : node.floatAttr(name, 1);
   return scale == 1 ? value
                     : node.emit<train::MulOp>({value, node.scalar(scale)});
@@ -231,7 +233,8 @@ static LogicalResult importIsAllFinite(ImportedNode &node) {
   bool infinityAlone = node.boolAttr("isinf_only", false);
   bool nanAlone = node.boolAttr("isnan_only", false);
   if (!node.failed() && infinityAlone && nanAlone)
-    return node.error() << "attributes 'isinf_only' and 'isnan_only' exclude "
+    return node.error() << Fault::BadAttribute
+                        << "attributes 'isinf_only' and 'isnan_only' exclude "
                            "each other";
   Value isOff;
   for (unsigned i = 0; i < node.numInputs(); ++i) {
@@ -262,12 +265,14 @@ static LogicalResult importAll(ImportedNode &node) {
 static LogicalResult importPassThrough(ImportedNode &node) {
   unsigned count = node.proto.output_size();
   if (count != node.numInputs())
-    return node.error() << "has " << node.numInputs() << " inputs and " << count
-                        << " outputs";
+    return node.error() << Fault::OperandCount << "has " << node.numInputs()
+                        << " inputs and " << count << " outputs";
   for (unsigned i = 0; i < count; ++i)
     if (!node.hasInput(i) ||
         failed(node.setShared(i, node.graph.share(node.proto.input(i)))))
-      return node.failed() ? failure() : node.error() << "lacks an input";
+      return node.failed()
+                 ? failure()
+                 : node.error() << Fault::OperandCount << "lacks an input";
   return success();
 }
 

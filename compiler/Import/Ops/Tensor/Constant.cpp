@@ -35,7 +35,8 @@ static LogicalResult setInts(ImportedNode &node, ArrayRef<int64_t> values,
 /// A Constant has exactly one attribute, whose name determines its form.
 static LogicalResult importConstant(ImportedNode &node) {
   if (node.proto.attribute_size() != 1)
-    return node.error() << "must have one attribute, but has "
+    return node.error() << Fault::BadAttribute
+                        << "must have one attribute, but has "
                         << node.proto.attribute_size();
   if (auto *value = node.typedAttr("value", AttributeProto::TENSOR))
     return node.setKnown(value->t());
@@ -53,7 +54,8 @@ static LogicalResult importConstant(ImportedNode &node) {
                    value->ints_size());
   if (node.failed())
     return failure();
-  return node.error() << "attribute '" << node.proto.attribute(0).name()
+  return node.error() << Fault::BadAttribute << "attribute '"
+                      << node.proto.attribute(0).name()
                       << "' is not supported; constants are dense tensors, "
                          "floats or integers";
 }
@@ -69,13 +71,15 @@ static LogicalResult foldConstantOfShape(ImportedNode &node) {
     GraphValue entry{{}, &value->t(), false, {}, node.loc};
     if (!node.graph.isConstant(entry))
       return node.error()
+             << Fault::BadAttribute
              << "attribute 'value' must be one float, int32, int64 or bool";
     auto read = node.graph.readConstant(entry, node.loc, "attribute 'value'");
     if (!read)
       return failure();
     one = *read;
     if (one.size() != 1)
-      return node.error() << "attribute 'value' must be one number, but holds "
+      return node.error() << Fault::BadAttribute
+                          << "attribute 'value' must be one number, but holds "
                           << one.size();
   }
   if (!node.fitsConstant(shape))
@@ -90,6 +94,7 @@ static LogicalResult foldRange(ImportedNode &node) {
     if (!node.failed() && (ends[i].size() != 1 || ends[i].isBool() ||
                            ends[i].elementType != ends[0].elementType))
       return node.error()
+             << Fault::UnsupportedType
              << "start, limit and delta must be numbers of one type";
   }
   if (node.failed())
@@ -126,7 +131,7 @@ static LogicalResult importEyeLike(ImportedNode &node) {
   Type type = node.typeAttr("dtype", node.typeOfInput(0));
   int64_t diagonal = node.intAttr("k", 0);
   if (!node.failed() && (shape.size() != 2 || !type))
-    node.error() << "takes a matrix of numbers";
+    node.error() << Fault::UnsupportedType << "takes a matrix of numbers";
   if (node.failed() || !node.fitsConstant(shape))
     return failure();
   KnownTensor result{type, shape, {}, {}};

@@ -311,7 +311,8 @@ static Value scatterRows(ImportedNode &node, Value data, Value updates,
             {node.attr("kind", train::IntegerOperationAttr::get(
                                    node.graph.builder.getContext(), *kind))}));
   } else {
-    node.error() << "attribute 'reduction' is '" << reduction
+    node.error() << Fault::BadAttribute << "attribute 'reduction' is '"
+                 << reduction
                  << "'; supported are 'none', 'add', 'mul', 'max' and 'min'";
     return nullptr;
   }
@@ -362,8 +363,8 @@ template <bool isTuple> static LogicalResult foldScatter(ImportedNode &node) {
   if (!isTuple)
     axis = node.normalizeAxis(axis, data.shape.size(), "attribute 'axis'");
   if (!node.failed() && reduction != "none")
-    node.error() << "attribute 'reduction' is '" << reduction
-                 << "'; of constants only 'none' is supported";
+    node.error() << Fault::BadAttribute << "attribute 'reduction' is '"
+                 << reduction << "'; of constants only 'none' is supported";
   if (node.failed())
     return failure();
   auto index = isTuple ? tupleIndex(node, data.shape, 0)

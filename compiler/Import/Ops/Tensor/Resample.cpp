@@ -286,8 +286,8 @@ static Value resize(ImportedNode &node, Value value, unsigned image = 0,
                    std::initializer_list<StringRef> known) {
     if (llvm::is_contained(known, found) || node.failed())
       return;
-    node.error() << "attribute '" << name << "' is '" << found
-                 << "', which is not known";
+    node.error() << Fault::BadAttribute << "attribute '" << name << "' is '"
+                 << found << "', which is not known";
   };
   check("mode", mode.mode, {"nearest", "linear", "cubic"});
   check("coordinate_transformation_mode", mode.coordinates,

@@ -244,7 +244,8 @@ static LogicalResult foldGather(ImportedNode &node) {
   int64_t axis = node.normalizeAxis(node.intAttr("axis", 0), value.shape.size(),
                                     "attribute 'axis'");
   if (!node.failed() && (indices.isFloat() || indices.isBool()))
-    node.error() << "the indices must be int32 or int64";
+    node.error() << Fault::UnsupportedType
+                 << "the indices must be int32 or int64";
   if (node.failed())
     return failure();
   int64_t extent = value.shape[axis];
@@ -411,8 +412,8 @@ static SmallVector<int64_t> splitSizes(ImportedNode &node, int64_t extent) {
   } else {
     int64_t number = node.intAttr("num_outputs", count);
     if (number != count && !node.failed())
-      node.error() << "attribute 'num_outputs' is " << number
-                   << ", but the node has " << count << " outputs";
+      node.error() << Fault::BadAttribute << "attribute 'num_outputs' is "
+                   << number << ", but the node has " << count << " outputs";
     // Since opset 18 the last part may be smaller.
     int64_t each = llvm::divideCeil(extent, count);
     if (node.graph.opset < 18 && extent % count != 0 && !node.failed())
@@ -471,7 +472,7 @@ static LogicalResult importSplit(ImportedNode &node) {
 static int64_t concatAxis(ImportedNode &node, ArrayRef<Type> types,
                           ArrayRef<SmallVector<int64_t>> shapes) {
   if (!node.hasAttr("axis"))
-    node.error() << "attribute 'axis' is missing";
+    node.error() << Fault::BadAttribute << "attribute 'axis' is missing";
   int64_t axis = node.failed() ? 0 : node.intAttr("axis", 0);
   axis = node.normalizeAxis(axis, shapes[0].size(), "attribute 'axis'");
   for (auto [type, shape] : llvm::zip_equal(types, shapes)) {
@@ -616,7 +617,8 @@ static LogicalResult importPad(ImportedNode &node) {
   std::string mode = node.stringAttr("mode", "constant");
   bool isConstant = mode == "constant";
   if (!isConstant && mode != "reflect" && mode != "edge" && mode != "wrap")
-    return node.error() << "attribute 'mode' is '" << mode
+    return node.error() << Fault::BadAttribute << "attribute 'mode' is '"
+                        << mode
                         << "'; known are constant, reflect, edge and wrap";
   auto pads = value ? padsOf(node, shapeOf(value)) : std::nullopt;
   double number = isConstant && node.hasInput(2) ? node.knownScalar(2) : 0;

@@ -122,11 +122,13 @@ static LogicalResult importGradient(ImportedNode &node) {
   if (node.failed())
     return failure();
   if (xs.empty() || yName.empty())
-    return node.error() << "needs the attributes 'xs' and 'y'";
+    return node.error() << Fault::BadAttribute
+                        << "needs the attributes 'xs' and 'y'";
   if (node.numInputs() != xs.size() + zs.size() ||
       unsigned(node.proto.output_size()) > xs.size())
-    return node.error() << "has " << node.numInputs() << " inputs and "
-                        << node.proto.output_size() << " outputs, but 'xs' and "
+    return node.error() << Fault::OperandCount << "has " << node.numInputs()
+                        << " inputs and " << node.proto.output_size()
+                        << " outputs, but 'xs' and "
                         << "'zs' name " << xs.size() << " and " << zs.size();
 
   SmallVector<Value> names, values;
@@ -136,7 +138,8 @@ static LogicalResult importGradient(ImportedNode &node) {
     if (node.failed())
       return failure();
     if (names.back().getType() != values.back().getType())
-      return node.error() << "input " << values.size() - 1 << " is "
+      return node.error() << Fault::ShapeMismatch << "input "
+                          << values.size() - 1 << " is "
                           << typeText(values.back().getType()) << ", but '"
                           << name << "' is "
                           << typeText(names.back().getType());
@@ -145,11 +148,13 @@ static LogicalResult importGradient(ImportedNode &node) {
   if (node.failed())
     return failure();
   if (!isFloat(y))
-    return node.error() << "'" << yName << "' is " << typeText(y.getType())
+    return node.error() << Fault::UnsupportedType << "'" << yName << "' is "
+                        << typeText(y.getType())
                         << "; only floats have gradients";
   for (auto [name, value] : llvm::zip(xs, values))
     if (!isFloat(value))
-      return node.error() << "'" << name << "' is " << typeText(value.getType())
+      return node.error() << Fault::UnsupportedType << "'" << name << "' is "
+                          << typeText(value.getType())
                           << "; only floats have gradients";
 
   OpBuilder &builder = node.graph.builder;

@@ -33,7 +33,7 @@ static std::optional<ClassLoss> readClassLoss(ImportedNode &node, Value scores,
   std::string name = node.stringAttr("reduction", "mean");
   auto reduction = train::symbolizeLossReduction(name);
   if (!reduction && !node.failed())
-    node.error() << "attribute 'reduction' is '" << name
+    node.error() << Fault::BadAttribute << "attribute 'reduction' is '" << name
                  << "'; known are none, sum and mean";
   std::optional<int64_t> ignored;
   if (ignoreInput != ~0u) {

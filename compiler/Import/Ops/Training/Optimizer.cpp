@@ -73,13 +73,14 @@ Update::Update(ImportedNode &node, unsigned kinds)
     : node(node), decay(node.floatAttr("norm_coefficient", 0)) {
   unsigned tensors = node.numInputs() - 2;
   if (tensors == 0 || tensors % kinds != 0)
-    node.error() << "has " << tensors << " inputs after the first two, which "
+    node.error() << Fault::OperandCount << "has " << tensors
+                 << " inputs after the first two, which "
                  << "is not a multiple of " << kinds;
   count = tensors / kinds;
   unsigned given = node.proto.output_size();
   if (!node.failed() && given > (kinds - 1) * count) // Gradients have none.
-    node.error() << "has " << given << " outputs, but gives "
-                 << (kinds - 1) * count;
+    node.error() << Fault::OperandCount << "has " << given
+                 << " outputs, but gives " << (kinds - 1) * count;
   rate = node.floatInput(0);
   time = node.intInput(1);
   if (node.failed())
@@ -96,7 +97,8 @@ Update::Update(ImportedNode &node, unsigned kinds)
 
 Value Update::correction(double beta) {
   if (!(beta >= 0 && beta < 1)) {
-    node.error() << "attributes 'alpha' and 'beta' must lie in [0, 1), but "
+    node.error() << Fault::BadAttribute
+                 << "attributes 'alpha' and 'beta' must lie in [0, 1), but "
                  << std::to_string(beta) << " does not";
     return nullptr;
   }
@@ -144,11 +146,12 @@ static LogicalResult importMomentum(ImportedNode &node) {
   Update u(node, 3);
   for (StringRef name : {"alpha", "beta", "norm_coefficient", "mode"})
     if (!node.failed() && !node.hasAttr(name))
-      node.error() << "attribute '" << name << "' is missing";
+      node.error() << Fault::BadAttribute << "attribute '" << name
+                   << "' is missing";
   double alpha = node.floatAttr("alpha", 0), beta = node.floatAttr("beta", 0);
   std::string mode = node.stringAttr("mode", "");
   if (!node.failed() && mode != "standard" && mode != "nesterov")
-    node.error() << "attribute 'mode' is '" << mode
+    node.error() << Fault::BadAttribute << "attribute 'mode' is '" << mode
                  << "'; known are standard and nesterov";
   if (node.failed())
     return failure();

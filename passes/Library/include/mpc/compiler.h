@@ -80,13 +80,17 @@ typedef struct mpc_compile_message_s {
   const char *op;   // Its type: "Gemm". For other objects of the model, their
                     // kind: "initializer".
   const char *text; // Names neither of them.
+  const char
+      *rule; // What an error reports: "unsupported-op", an id that stays
+             // the same in later versions (docs/guide/python.md). Else "".
 } mpc_compile_message_t;
 
 typedef void (*mpc_compile_handler_t)(void *user,
                                       const mpc_compile_message_t *message);
 
 // Sets the handler of all compilations with these options; NULL, the default,
-// drops messages. A compilation calls it in its thread, before it returns.
+// drops messages. A compilation calls it in its thread, before it returns, and
+// mpc_compile_options_set does so for its errors.
 // `user` must outlive the compilations.
 MPC_API void mpc_compile_options_set_handler(mpc_compile_options_t *options,
                                              mpc_compile_handler_t handler,
