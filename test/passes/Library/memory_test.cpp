@@ -104,9 +104,11 @@ TEST_F(CompileMemory, HasRulesForAllErrors) {
   auto expect = [&](mpc_status_t status, mpc_code_t code, const char *rule) {
     EXPECT_EQ(mpc_status_code(status), code);
     mpc_status_free(status);
-    ASSERT_EQ(messages.size(), 1u) << rule;
-    EXPECT_EQ(messages[0].kind, MPC_COMPILE_ERROR);
-    EXPECT_EQ(messages[0].rule, rule);
+    std::vector<std::string> rules;
+    for (const Message &message : messages)
+      if (message.kind == MPC_COMPILE_ERROR)
+        rules.push_back(message.rule);
+    EXPECT_EQ(rules, std::vector<std::string>{rule});
     messages.clear();
   };
   const char *const model = MPC_DIGITS "/mlp.onnx";
@@ -119,11 +121,8 @@ TEST_F(CompileMemory, HasRulesForAllErrors) {
   expect(mpc_compile(model, nullptr, options, &compilation), MPC_OUT_OF_MEMORY,
          "too-large");
   set("max-ops", "1000");
-  mpc_status_t status =
-      mpc_compile(model, MPC_DIGITS "/none/m.mpc", options, &compilation);
-  EXPECT_EQ(mpc_status_code(status), MPC_IO);
-  mpc_status_free(status);
-  EXPECT_EQ(messages.back().rule, "unreadable-file");
+  expect(mpc_compile(model, MPC_DIGITS "/none/m.mpc", options, &compilation),
+         MPC_IO, "unreadable-file");
 }
 
 TEST_F(CompileMemory, NamesNodes) {
