@@ -277,7 +277,7 @@ mpc_status_t HostExecutable::execute_here(const Submission& submission) {
     void** const operands = operands_[entry].data();
     outputs_[entry].redirect(submission.outputs, submission.num_outputs,
                              operands);
-    mpc_status_t status = run(entry, &changed);
+    mpc_status_t status = run(entry, submission.listener, &changed);
     outputs_[entry].restore(operands);
     if (!status) copy_outputs(submission);
     return status;
