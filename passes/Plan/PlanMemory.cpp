@@ -291,6 +291,10 @@ struct PlanMemoryPass : mpc::impl::PlanMemoryPassBase<PlanMemoryPass> {
         entries.push_back(func);
     for (func::FuncOp func : entries) {
       StoragePlan plan(func, symbols, offsets);
+      // On hosts the runtime computes gradients in memory of the caller.
+      if (train::hasRole(func, train::EntryRole::Backward) &&
+          !device->isAccelerator())
+        plan.separateResults();
       arena = std::max(arena, plan.layOut());
       unshared = std::max(unshared, plan.unsharedSize());
       if (failed(EntryWriter(func, *device, symbols, plan).run()))

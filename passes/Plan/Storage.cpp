@@ -291,6 +291,11 @@ void StoragePlan::findLifetimes() {
     use(argument, 0);
 }
 
+void StoragePlan::separateResults() {
+  for (Value result : func.getBody().front().getTerminator()->getOperands())
+    blocks[placeOf(result).block].first = 0;
+}
+
 Lifetime StoragePlan::lifetimeOf(const Block &block) {
   if (block.parts.empty())
     return Lifetime::whole(block.size, block.first, block.last);

@@ -40,6 +40,10 @@ public:
     return bufferOf(value) == place;
   }
 
+  /// Keeps other values from the places of the function's results, so that the
+  /// results can be computed elsewhere. Call it before layOut().
+  void separateResults();
+
   /// Assigns arena offsets. Returns the size of the arena.
   int64_t layOut();
 
