@@ -410,7 +410,7 @@ class Threads(unittest.TestCase):
         if torch.get_num_threads() == 1:
             self.skipTest("PyTorch has one thread")
         compiled = mpc.torch.Module(make(256, 256, 256))
-        x = torch.randn(256, 256)
+        x = torch.randn(64, 256)
         compiled(x).sum().backward()
         torch.randn(300, 300) @ torch.randn(300, 300)
         before = threads()
