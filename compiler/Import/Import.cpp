@@ -146,7 +146,9 @@ static ImportResult importParsed(std::shared_ptr<ModelFile> model,
       inlineFunctions(model->proto, maxInlinedNodes(options), &context);
   if (result.error != ModelError::None)
     return result;
-  if (failed(addOutputs(*model->proto.mutable_graph(), options.extraOutputs,
+  // The graph may be missing, which is reported later.
+  if (!options.extraOutputs.empty() &&
+      failed(addOutputs(*model->proto.mutable_graph(), options.extraOutputs,
                         &context))) {
     result.error = ModelError::Usage;
     return result;

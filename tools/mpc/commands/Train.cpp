@@ -108,7 +108,6 @@ Action mpc::tool::addTrain(CLI::App &app, OpenWeights *openOnnx) {
                    "Seconds to wait for another process of a run under mpirun "
                    "(default: 60)")
       ->option_text("SECONDS")
-      ->check(Whole(1))
-      ->group("Output");
+      ->check(Whole(1));
   return [options] { return runRank("mpc train", *options); };
 }

@@ -77,6 +77,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
       session(program, forTraining(options, seed)),
       sampler(makeSampler(data, seed, options)), observer(observer) {
   observer.begin();
+  checkRankOptions();
   if (options.lastBatch == "train")
     lastBatch.emplace(program, program.inputs(program.stepEntry()));
   std::error_code ignored;
@@ -250,6 +251,23 @@ void Trainer::onFirstRank(const std::function<void()> &action) const {
 /// The batches of an update, of all ranks.
 uint64_t Trainer::microBatches() const {
   return program.microBatches() * (options.ranks ? options.ranks->size() : 1);
+}
+
+/// Throws if ranks have other options that decide when they do something
+/// together.
+void Trainer::checkRankOptions() const {
+  if (!options.ranks)
+    return;
+  options.ranks->checkEqual(
+      "options",
+      format("--eval-every=%llu --checkpoint-every=%llu --patience=%llu "
+             "--keep-best=%s --on-nan=%s%s%s",
+             static_cast<unsigned long long>(options.evalEvery),
+             static_cast<unsigned long long>(options.checkpointEvery),
+             static_cast<unsigned long long>(options.patience),
+             options.keepBest.c_str(), options.onNanText.c_str(),
+             options.checkpointDir.empty() ? "" : " --checkpoint-dir",
+             evalData ? " --eval-data" : ""));
 }
 
 /// Throws if the ranks do not have the same program, data and weights: then

@@ -133,6 +133,7 @@ private:
   void openLog();
   bool isFirstRank() const;
   void onFirstRank(const std::function<void()> &action) const;
+  void checkRankOptions() const;
   void checkRanks() const;
   void save(const std::string &path);
   uint64_t microBatches() const;
