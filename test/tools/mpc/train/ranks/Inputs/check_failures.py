@@ -65,9 +65,9 @@ for launcher in LAUNCHERS:
     assert "all ranks must have the same order of samples" in output, output
     assert "rank 2 is shuffled with seed 1, and that of rank 0 is shuffled with seed 0" in output, output
     assert output.count("error:") == 1, output
-script = 'exec mpc train "$0" --steps=3 "${@:1}" --eval-every=$((1 + ${OMPI_COMM_WORLD_RANK:-$PMI_RANK}))'
+script = 'exec mpc train "$0" --steps=3 "${@:1}" --checkpoint-dir o --checkpoint-every=$((1 + ${OMPI_COMM_WORLD_RANK:-$PMI_RANK}))'
 output = run("bash", "-c", script, "m.mpc", *data, launcher=LAUNCHERS[0], ranks=2, status=2)
-assert "all ranks must have the same options" in output and "--eval-every=2" in output, output
+assert "all ranks must have the same options" in output and "--checkpoint-every=2" in output, output
 # One rank cannot read the data.
 script = '[ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 0 ] || set -- nowhere.npz; exec mpc train "$0" --steps=3 --data "$1"'
 output = start(LAUNCHERS[0], 2, "bash", "-c", script, "m.mpc", data[1]).communicate(timeout=60)[0]
