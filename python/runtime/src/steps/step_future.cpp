@@ -91,7 +91,7 @@ void bind_step_future(nb::module_ &module) {
            "Args:\n"
            "    timeout: Seconds to wait; None: until the step is done.\n\n"
            "Raises:\n"
-           "    TimeoutError: The step is not done; it goes on.\n"
+           "    TimeoutError: The step is not done; it continues.\n"
            "    Error: The step failed, as in Session.step.")
       .def("exception", &StepFuture::exception, nb::arg("timeout") = nb::none(),
            "Waits for the step and returns its error, or None.");

@@ -1,4 +1,4 @@
-// A thread that computes steps while Python goes on.
+// A thread that computes steps while Python does other work.
 
 #ifndef MPC_PYTHON_RUNTIME_SRC_STEPS_WORKER_H_
 #define MPC_PYTHON_RUNTIME_SRC_STEPS_WORKER_H_
