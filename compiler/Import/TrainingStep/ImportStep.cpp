@@ -7,6 +7,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Import/Check/AttributeNames.h"
 #include "compiler/Import/Check/CheckModel.h"
 #include "compiler/Import/Graph/Elements.h"
