@@ -14,6 +14,9 @@ struct LaunchShape {
   unsigned lanes;          ///< Elements that one thread handles at once.
   bool isFlat;             ///< True if there are no sums and no rows.
   int64_t sharedBytes = 0; ///< Dynamic shared memory of a block, at most.
+  unsigned itemDims = 0;   ///< Host: item i is one position of so many outer
+                           ///< dimensions of the domain. 0: none of that.
+  int64_t itemRun = 1;     ///< Host: item i is so many positions instead.
 
   /// Threads of all blocks; 0 if there are no blocks.
   int64_t allThreads() const { return items * threads; }

@@ -312,11 +312,15 @@ private:
       operands.push_back(buildBuffer(buffer));
     auto nameAttr = op->getAttrOfType<StringAttr>("name");
     std::string name = nameAttr ? nameAttr.getValue().str() : "";
-    if (auto launch = dyn_cast<exec::LaunchOp>(op))
+    if (auto launch = dyn_cast<exec::LaunchOp>(op)) {
+      std::vector<int64_t> itemElements(
+          launch.getItemElements().value_or(ArrayRef<int64_t>()));
       return fbs::CreateInstructionDirect(
           *fb, name.c_str(), indexOfFunction(launch.getKernel()), 0, &operands,
           nullptr, launch.getItems(), launch.getGrain(), launch.getThreads(),
-          launch.getShared());
+          launch.getShared(), launch.getResults(),
+          itemElements.empty() ? nullptr : &itemElements);
+    }
     auto call = cast<exec::CallOp>(op);
     std::vector<int64_t> parameters(call.getParameters());
     return fbs::CreateInstructionDirect(*fb, name.c_str(), -1,

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/ItemElements.h"
 #include "compiler/Catalog/Catalog.h"
 #include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Dialect/Train/IR/Views.h"
@@ -169,9 +170,20 @@ private:
     auto launch = exec::LaunchOp::create(
         builder, call.getLoc(), call.getCallee(), shape->items, shape->grain,
         shape->threads, shape->sharedBytes,
-        builder.getArrayAttr(operandsOf(call)), valuesOf(call));
+        builder.getArrayAttr(operandsOf(call)), /*results=*/0,
+        /*item_elements=*/nullptr, valuesOf(call));
     name(launch);
+    if (train::hasRole(func, train::EntryRole::Apply))
+      describeItems(launch, kernel, *domain, *shape);
     return success();
+  }
+
+  /// Says what the items of an update access, so that ranks can share them.
+  void describeItems(exec::LaunchOp launch, func::FuncOp kernel,
+                     const KernelDomain &domain, const LaunchShape &shape) {
+    launch.setResults(kernel.getNumResults());
+    if (auto elements = elementsOfItems(kernel, domain, shape))
+      launch.setItemElements(*elements);
   }
 
   void emitCall(Location loc, StringRef kernel, ArrayRef<int64_t> attributes,

@@ -97,8 +97,23 @@ std::optional<LaunchShape> CpuBackend::launchShape(const KernelDomain &domain,
   if (schedule.walk == Walk::Outer && (domain.columns() > kMaxStackColumns ||
                                        sums * domain.columns() > kMaxStackSums))
     return std::nullopt;
-  return LaunchShape{schedule.items, schedule.grain, /*threads=*/0,
-                     schedule.lanes, schedule.walk == Walk::Flat};
+  LaunchShape shape{schedule.items, schedule.grain, /*threads=*/0,
+                    schedule.lanes, schedule.walk == Walk::Flat};
+  switch (schedule.walk) {
+  case Walk::Flat:
+    shape.itemDims = 1;
+    shape.itemRun = schedule.itemElements;
+    break;
+  case Walk::Rows:
+    shape.itemDims = domain.columnBegin;
+    break;
+  case Walk::Outer:
+    shape.itemDims = domain.rowBegin;
+    break;
+  case Walk::Columns:
+    break;
+  }
+  return shape;
 }
 
 llvm::Expected<std::unique_ptr<DeviceTarget>>

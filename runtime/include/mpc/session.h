@@ -14,6 +14,21 @@ extern "C" {
 
 typedef struct mpc_session_s mpc_session_t;
 
+// What the ranks of a communicator share, instead of each having all of it, as
+// the stages of ZeRO (Rajbhandari et al., "ZeRO: Memory Optimizations Toward
+// Training Trillion Parameter Models", SC 2020). The weights are the same bit
+// for bit. Every rank must have the same value.
+typedef enum mpc_shard_e {
+  MPC_SHARD_NONE = 0,
+  // Each rank updates a part of the weights. It keeps only its part of the
+  // states that nothing but the update uses: moments and, unless the program
+  // computes with them, masters (stage 1).
+  MPC_SHARD_OPTIMIZER = 1,
+  // Also gives back the memory of the gradients of other parts once they have
+  // been added up (stage 2).
+  MPC_SHARD_GRADIENTS = 2,
+} mpc_shard_t;
+
 // Memory hooks. `allocate` returns memory aligned to `alignment` (a power of
 // two) or NULL. Both are called only while a session is created or destroyed.
 typedef struct mpc_allocator_s {
@@ -67,9 +82,10 @@ typedef struct mpc_session_options_s {
                                            // together; see below. Copied, but
                                            // what it refers to must outlive
                                            // the session. NULL: one rank.
-  const mpc_thread_pool_t* thread_pool;  // CPU: whose threads to use. The
-                                         // struct is copied. NULL: the
-                                         // session starts its own.
+  const mpc_thread_pool_t* thread_pool;    // CPU: whose threads to use. The
+                                           // struct is copied. NULL: the
+                                           // session starts its own.
+  mpc_shard_t shard;  // CPU, with a communicator: what ranks share.
 } mpc_session_options_t;
 
 // What one step did. Set `struct_size` to sizeof(mpc_step_info_t); fields that
@@ -309,6 +325,9 @@ MPC_API const char* mpc_session_get_property(const mpc_session_t* session,
 // so that `path` never holds an incomplete checkpoint. An existing checkpoint
 // is replaced only when the new one is complete; anything else at `path` is
 // left alone. The parent folder must exist.
+//
+// If ranks share states (option `shard`), all of them must call it at the same
+// step: rank 0 writes the checkpoint, and the others send their parts.
 //
 // Returns MPC_IO with the cause (no space, no permission, `path` exists and is
 // not a checkpoint); MPC_NUMERIC if a weight or statistic is not finite and the

@@ -209,9 +209,11 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
   MPC_RETURN_IF_ERROR(note_loss(
       session, session->device->upload(schema::Space::State, 0, states.data(),
                                        states.size())));
-  if (session->ranks)
+  if (session->ranks) {
     MPC_RETURN_IF_ERROR(
         note_loss(session, session->ranks->write_seed(session->device.get())));
+    if (Sharding* sharding = session->ranks->sharding()) sharding->made_whole();
+  }
   session->progress = state.progress;
   session->properties.swap(state.properties);
   return nullptr;

@@ -105,11 +105,62 @@ mpc_status_t check_finite(const StateTensor& tensor, const void* values,
       tensor.name.c_str(), first + found);
 }
 
-mpc_status_t write_tensors(const mpc_session_t& session,
+// Reads the tensors of a checkpoint in pieces, those of the model first. If
+// ranks share states, all of them must read all pieces, in this order.
+class Pieces {
+ public:
+  struct Piece {
+    const StateTensor* tensor;
+    uint64_t first;  // In bytes.
+    std::vector<uint8_t> bytes;
+  };
+
+  explicit Pieces(const mpc_session_t& session) : session_(session) {
+    for (StoredIn kind : {StoredIn::kModel, StoredIn::kOptimizer})
+      for (const StateTensor& tensor : session.program->tensors)
+        if (stored_in(tensor) == kind) tensors_.push_back(&tensor);
+  }
+
+  // Null if there are no more pieces in this file.
+  mpc_status_t read(StoredIn kind, const Piece** out_piece) {
+    *out_piece = nullptr;
+    while (next_ < tensors_.size() && done_ >= tensors_[next_]->bytes) {
+      ++next_;
+      done_ = 0;
+    }
+    if (next_ == tensors_.size() || stored_in(*tensors_[next_]) != kind)
+      return nullptr;
+    piece_.tensor = tensors_[next_];
+    piece_.first = done_;
+    piece_.bytes.resize(std::min(kPiece, piece_.tensor->bytes - done_));
+    MPC_RETURN_IF_ERROR(read_states(session_, piece_.tensor->offset + done_,
+                                    piece_.bytes.data(), piece_.bytes.size()));
+    done_ += piece_.bytes.size();
+    *out_piece = &piece_;
+    return nullptr;
+  }
+
+  mpc_status_t read_rest() {
+    for (StoredIn kind : {StoredIn::kModel, StoredIn::kOptimizer}) {
+      const Piece* piece = nullptr;
+      do MPC_RETURN_IF_ERROR(read(kind, &piece));
+      while (piece);
+    }
+    return nullptr;
+  }
+
+ private:
+  const mpc_session_t& session_;
+  std::vector<const StateTensor*> tensors_;
+  size_t next_ = 0;    // In `tensors_`.
+  uint64_t done_ = 0;  // Bytes of that one.
+  Piece piece_;
+};
+
+mpc_status_t write_tensors(const mpc_session_t& session, Pieces& pieces,
                            const std::string& folder, StoredIn kind,
                            const char* name, FileRecord* out_record) {
   std::vector<StoredTensor> stored;
-  std::vector<const StateTensor*> sources;
   for (const StateTensor& tensor : session.program->tensors) {
     if (stored_in(tensor) != kind) continue;
     StoredTensor entry;
@@ -118,7 +169,6 @@ mpc_status_t write_tensors(const mpc_session_t& session,
     entry.shape.assign(tensor.shape, tensor.shape + tensor.rank);
     entry.bytes = tensor.bytes;
     stored.push_back(std::move(entry));
-    sources.push_back(&tensor);
   }
   std::string header = safetensors_header(&stored);
   uint64_t size = header.size();
@@ -127,29 +177,28 @@ mpc_status_t write_tensors(const mpc_session_t& session,
   Writer writer(*session.files, folder, name);
   MPC_RETURN_IF_ERROR(writer.open(size));
   MPC_RETURN_IF_ERROR(writer.write(header.data(), header.size()));
-  std::vector<uint8_t> piece(std::min(size, kPiece));
-  for (const StateTensor* source : sources)
-    for (uint64_t done = 0; done < source->bytes; done += kPiece) {
-      uint64_t count = std::min(kPiece, source->bytes - done);
-      MPC_RETURN_IF_ERROR(session.device->download(
-          schema::Space::State, source->offset + done, piece.data(), count));
-      const uint64_t size = mpc_dtype_size(source->dtype);
-      if (kind == StoredIn::kModel && !session.allow_non_finite)
-        MPC_RETURN_IF_ERROR(
-            check_finite(*source, piece.data(), done / size, count / size));
-      MPC_RETURN_IF_ERROR(writer.write(piece.data(), count));
-    }
-  return writer.finish(out_record);
+  for (;;) {
+    const Pieces::Piece* piece;
+    MPC_RETURN_IF_ERROR(pieces.read(kind, &piece));
+    if (!piece) return writer.finish(out_record);
+    const uint64_t each = mpc_dtype_size(piece->tensor->dtype);
+    if (kind == StoredIn::kModel && !session.allow_non_finite)
+      MPC_RETURN_IF_ERROR(check_finite(*piece->tensor, piece->bytes.data(),
+                                       piece->first / each,
+                                       piece->bytes.size() / each));
+    MPC_RETURN_IF_ERROR(writer.write(piece->bytes.data(), piece->bytes.size()));
+  }
 }
 
-mpc_status_t write_folder(const mpc_session_t& session,
+mpc_status_t write_folder(const mpc_session_t& session, Pieces& pieces,
                           const std::string& folder) {
   Files& files = *session.files;
   std::vector<FileRecord> records(3);
-  MPC_RETURN_IF_ERROR(write_tensors(session, folder, StoredIn::kModel,
+  MPC_RETURN_IF_ERROR(write_tensors(session, pieces, folder, StoredIn::kModel,
                                     kModelFile, &records[0]));
-  MPC_RETURN_IF_ERROR(write_tensors(session, folder, StoredIn::kOptimizer,
-                                    kOptimizerFile, &records[1]));
+  MPC_RETURN_IF_ERROR(write_tensors(session, pieces, folder,
+                                    StoredIn::kOptimizer, kOptimizerFile,
+                                    &records[1]));
   std::string state;
   MPC_RETURN_IF_ERROR(state_text(session, &state));
   MPC_RETURN_IF_ERROR(
@@ -231,11 +280,8 @@ mpc_status_t move_into_place(FreshFolder& fresh, const std::string& path) {
   return sync_folder(files, parent_folder(path));
 }
 
-}  // namespace
-
-mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& given) {
-  MPC_RETURN_IF_ERROR(check_alive(*session));
-  MPC_RETURN_IF_ERROR(finish_steps(session));
+mpc_status_t write_checkpoint(mpc_session_t* session, Pieces& pieces,
+                              const std::string& given) {
   std::string path = given;
   while (path.size() > 1 && path.back() == '/') path.pop_back();
   if (path.empty())
@@ -243,8 +289,27 @@ mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& given) {
   FreshFolder fresh{*session->files, unique_sibling_name(path, "tmp")};
   int result = fresh.files.make_folder(fresh.path.c_str());
   if (result < 0) return io_error("create", fresh.path, result);
-  MPC_RETURN_IF_ERROR(note_loss(session, write_folder(*session, fresh.path)));
+  MPC_RETURN_IF_ERROR(
+      note_loss(session, write_folder(*session, pieces, fresh.path)));
   return move_into_place(fresh, path);
+}
+
+}  // namespace
+
+mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& given) {
+  MPC_RETURN_IF_ERROR(check_alive(*session));
+  MPC_RETURN_IF_ERROR(finish_steps(session));
+  Pieces pieces(*session);
+  if (!session->ranks || !session->ranks->sharding())
+    return write_checkpoint(session, pieces, given);
+  // Other ranks need this one's parts even if it cannot write the files.
+  mpc_status_t status = session->ranks->rank() == 0
+                            ? write_checkpoint(session, pieces, given)
+                            : nullptr;
+  mpc_status_t rest = note_loss(session, pieces.read_rest());
+  if (!status) return rest;
+  mpc_status_free(rest);
+  return status;
 }
 
 }  // namespace mpc::runtime

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "mpc/session.h"
 #include "runtime/src/base/memory.h"
@@ -74,6 +75,21 @@ class RunListener {
   virtual void ran(size_t instructions) = 0;
 };
 
+// The items of an instruction that run: all, or those of some ranges.
+struct ItemRanges {
+  struct Range {
+    int64_t begin, end;
+  };
+  bool are_some = false;
+  std::vector<Range> ranges;
+};
+
+// Instructions of an entry point.
+struct Part {
+  size_t begin, end;
+  const ItemRanges* items;  // Those of each instruction of the entry point.
+};
+
 // Work that is queued as a unit: the inputs are copied, the entry points run in
 // order, and values are read before, between and after them.
 struct Submission {
@@ -84,6 +100,8 @@ struct Submission {
   const Value* values = nullptr;  // At most kMaxValues.
   size_t num_values = 0;
   RunListener* listener = nullptr;  // Hosts only, for a single entry point.
+  const Part* part =
+      nullptr;  // Hosts only: of the only entry point; null: all.
   const Output* outputs = nullptr;  // Null, or all outputs of the only entry
   size_t num_outputs = 0;           // point; see Executable::writes_outputs.
 };
@@ -158,8 +176,12 @@ class Device {
   // both live as long as the device.
   virtual mpc_status_t allocate(uint64_t state_size, uint64_t arena_size) = 0;
 
-  // The memory of the states, if the host may use it; otherwise null.
-  virtual uint8_t* host_states() { return nullptr; }
+  // The memory of the states or the arena, if the host may use it; otherwise
+  // null.
+  virtual uint8_t* host_memory(schema::Space) { return nullptr; }
+  // Whether the system allocated the memory for the device alone, so that pages
+  // may be given back.
+  virtual bool owns_pages() const { return false; }
 
   // Copies bytes of the caller to or from [offset, offset + size) of a memory
   // space, after all work that is already queued, and waits for the copy.

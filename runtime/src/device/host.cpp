@@ -32,6 +32,34 @@ struct Call {
   int threads = 1;
 };
 
+// Runs the items [begin, end) of the ranges, counted one after the other.
+void run_ranges(const Call& call, const ItemRanges& items, int64_t begin,
+                int64_t end) {
+  for (const ItemRanges::Range& range : items.ranges) {
+    const int64_t count = range.end - range.begin;
+    const int64_t from = std::max<int64_t>(0, begin);
+    const int64_t to = std::min(count, end);
+    if (from < to)
+      call.function(call.operands, range.begin + from, range.begin + to);
+    begin -= count;
+    end -= count;
+  }
+}
+
+void run_some(const Call& call, const ItemRanges& items) {
+  int64_t count = 0;
+  for (const ItemRanges::Range& range : items.ranges)
+    count += range.end - range.begin;
+  const int64_t worth = std::max<int64_t>(1, count * call.threads / call.items);
+  kernels::parallel(static_cast<int>(std::min<int64_t>(worth, call.threads)),
+                    [&](int part, int parts) {
+                      DefaultFloats floats;
+                      const kernels::Range mine =
+                          kernels::share(count, part, parts);
+                      run_ranges(call, items, mine.begin, mine.end);
+                    });
+}
+
 void run_shared(const Call& call) {
   kernels::parallel(call.threads, [&](int part, int parts) {
     DefaultFloats floats;
@@ -94,7 +122,11 @@ class HostExecutable : public Executable {
   const Instructions* instructions_of(uint32_t entry) const {
     return variant_.entries()->Get(entry)->instructions();
   }
-  bool run_call(const Call& call) const {
+  bool run_call(const Call& call, const ItemRanges* items = nullptr) const {
+    if (items && items->are_some) {
+      run_some(call, *items);
+      return true;
+    }
     if (call.kernel) return call.kernel->run(call.operands, scratch_.data());
     if (call.threads > 1)
       run_shared(call);
@@ -102,9 +134,10 @@ class HostExecutable : public Executable {
       call.function(call.operands, 0, call.items);
     return true;
   }
-  bool run_measured(const Call& call, size_t record) const {
+  bool run_measured(const Call& call, const ItemRanges* items,
+                    size_t record) const {
     const uint64_t begin = now_ns();
-    const bool ran = run_call(call);
+    const bool ran = run_call(call, items);
     profile_->add(record, begin, now_ns());
     return ran;
   }
@@ -115,7 +148,8 @@ class HostExecutable : public Executable {
   void copy_outputs(const Submission& submission) const;
   // `*changed` tells whether states have changed so far; the function updates
   // it.
-  mpc_status_t run(uint32_t entry, RunListener* listener, bool* changed) const;
+  mpc_status_t run(uint32_t entry, const Submission& submission,
+                   bool* changed) const;
   void read_values(const Submission& submission, size_t entries_done);
   uint8_t* memory(schema::Space space) const {
     return space == schema::Space::Arena ? arena_ : states_;
@@ -270,21 +304,21 @@ mpc_status_t HostExecutable::execute(const Submission& submission) {
 
 mpc_status_t HostExecutable::execute_here(const Submission& submission) {
   copy_inputs(submission);
-  read_values(submission, 0);
+  if (!submission.part || submission.part->begin == 0)
+    read_values(submission, 0);
   bool changed = false;
   if (submission.outputs) {
     const uint32_t entry = submission.entries[0];
     void** const operands = operands_[entry].data();
     outputs_[entry].redirect(submission.outputs, submission.num_outputs,
                              operands);
-    mpc_status_t status = run(entry, submission.listener, &changed);
+    mpc_status_t status = run(entry, submission, &changed);
     outputs_[entry].restore(operands);
     if (!status) copy_outputs(submission);
     return status;
   }
   for (size_t i = 0; i < submission.num_entries; ++i) {
-    MPC_RETURN_IF_ERROR(
-        run(submission.entries[i], submission.listener, &changed));
+    MPC_RETURN_IF_ERROR(run(submission.entries[i], submission, &changed));
     read_values(submission, i + 1);
   }
   return nullptr;
@@ -325,18 +359,21 @@ void HostExecutable::copy_inputs(const Submission& submission) const {
   if (profile_) profile_->add(profile_->inputs_record(), begin, now_ns());
 }
 
-mpc_status_t HostExecutable::run(uint32_t entry, RunListener* listener,
+mpc_status_t HostExecutable::run(uint32_t entry, const Submission& submission,
                                  bool* changed) const {
   const std::vector<Call>& calls = calls_[entry];
   const size_t num_readonly_instructions =
       variant_.entries()->Get(entry)->reads_only();
-  for (size_t i = 0; i < calls.size(); ++i) {
-    if (profile_ ? !run_measured(calls[i], profile_->record_of(entry, i))
-                 : !run_call(calls[i]))
+  const Part all = {0, calls.size(), nullptr};
+  const Part& part = submission.part ? *submission.part : all;
+  for (size_t i = part.begin; i < part.end; ++i) {
+    const ItemRanges* items = part.items ? part.items + i : nullptr;
+    if (profile_ ? !run_measured(calls[i], items, profile_->record_of(entry, i))
+                 : !run_call(calls[i], items))
       return failed(entry, i, *changed || i >= num_readonly_instructions);
-    if (listener) listener->ran(i + 1);
+    if (submission.listener) submission.listener->ran(i + 1);
   }
-  *changed |= calls.size() > num_readonly_instructions;
+  *changed |= part.end > num_readonly_instructions;
   return nullptr;
 }
 
@@ -374,7 +411,10 @@ class HostDevice : public Device {
     return arena_.allocate(options_.allocator, arena_size, "the arena");
   }
 
-  uint8_t* host_states() override { return states_.data(); }
+  uint8_t* host_memory(schema::Space space) override { return memory(space); }
+  bool owns_pages() const override {
+    return options_.allocator.allocate == default_allocator().allocate;
+  }
 
   mpc_status_t upload(schema::Space space, uint64_t offset, const void* data,
                       uint64_t size, MemoryKind) override {

@@ -151,6 +151,8 @@ class Checker {
                                  const std::string& where);
   mpc_status_t check_buffer(const schema::Buffer& buffer, uint64_t alignment,
                             const std::string& where);
+  mpc_status_t check_items(const schema::Instruction& instruction,
+                           const std::string& where);
   mpc_status_t check_catalog_call(const schema::Instruction& instruction,
                                   const std::string& where);
 
@@ -712,6 +714,10 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
   if (instruction.items() > static_cast<uint64_t>(INT64_MAX) ||
       instruction.grain() == 0)
     return damaged(where, "its number of items is invalid");
+  if (instruction.results() > instruction.operands()->size())
+    return damaged(where, "it has more results than operands");
+  if (instruction.item_elements())
+    MPC_RETURN_IF_ERROR(check_items(instruction, where));
   if (!has_blocks()) return nullptr;
   constexpr uint32_t kMaxThreads = 1024;
   constexpr uint64_t kMaxBlocks = INT32_MAX;
@@ -720,6 +726,23 @@ mpc_status_t Checker::check_instruction(const schema::Instruction& instruction,
       instruction.items() == 0 || instruction.items() > kMaxBlocks ||
       instruction.shared_bytes() > kMaxSharedBytes)
     return damaged(where, "its grid is invalid");
+  return nullptr;
+}
+
+mpc_status_t Checker::check_items(const schema::Instruction& instruction,
+                                  const std::string& where) {
+  const auto& operands = *instruction.operands();
+  const auto& elements = *instruction.item_elements();
+  if (!is_aligned(&elements) || elements.size() != operands.size())
+    return damaged(where, "its items do not divide each operand");
+  for (uint32_t i = 0; i < elements.size(); ++i) {
+    const uint64_t all = count_of(operands.Get(i)->shape());
+    const int64_t each = elements.Get(i);
+    if (each == 0 && i + instruction.results() < operands.size()) continue;
+    const uint64_t n = static_cast<uint64_t>(each);
+    if (each <= 0 || all / n + (all % n != 0) != instruction.items())
+      return damaged(where, "its items do not divide an operand");
+  }
   return nullptr;
 }
 

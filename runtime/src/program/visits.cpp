@@ -63,7 +63,7 @@ class Visits {
   }
   bool instruction(const schema::Instruction& table) {
     return text(table.name()) && all(table.operands(), &Visits::buffer) &&
-           numbers(table.attributes());
+           numbers(table.attributes()) && numbers(table.item_elements());
   }
   bool entry(const schema::Entry& table) {
     return text(table.name()) && all(table.inputs(), &Visits::binding) &&

@@ -54,12 +54,14 @@ size_t last_access(const std::vector<Access>& accesses, uint64_t begin,
   return last;
 }
 
-// Where the gradient that ends at `end` begins, in whole cache lines.
+uint64_t round_down(uint64_t value) { return value - value % kBucketUnit; }
+
+// Where the gradient that ends at `end` begins, in whole units.
 uint64_t part_before(const std::vector<Access>& accesses, uint64_t end) {
   uint64_t begin = 0;
   for (const Access& access : accesses)
     for (uint64_t edge : {access.begin, access.end}) {
-      edge -= edge % kAlignment;
+      edge = round_down(edge);
       if (edge < end) begin = std::max(begin, edge);
     }
   return begin;
@@ -96,7 +98,7 @@ std::vector<Bucket> make_buckets(const schema::Variant& variant,
     // A part of its own, or of one that is too large.
     if (begin == end)
       begin = std::max(part_before(accesses[own], end),
-                       end > kMostBytes ? end - kMostBytes : 0);
+                       end > kMostBytes ? round_down(end - kMostBytes) : 0);
     Bucket bucket = {begin, end, {}};
     for (const std::vector<Access>& of_entry : accesses)
       bucket.ready.push_back(last_access(of_entry, begin, end));
@@ -173,17 +175,17 @@ void Overlap::work() {
 }
 
 void Overlap::add_buckets() {
-  for (const Bucket& bucket : buckets_) {
+  for (size_t i = 0; i < buckets_.size(); ++i) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
-      wanted_ = bucket.ready[entry_];
+      wanted_ = buckets_[i].ready[entry_];
       changed_.wait(lock, [&] {
         return failed_ || state_ == State::kEnd || ran_ >= wanted_;
       });
       wanted_ = SIZE_MAX;
       if (failed_ || state_ == State::kEnd) return;
     }
-    if (mpc_status_t status = sum_(bucket)) {
+    if (mpc_status_t status = sum_(i)) {
       std::lock_guard<std::mutex> lock(mutex_);
       status_ = status;
       return;

@@ -16,6 +16,10 @@
 
 namespace mpc::runtime {
 
+// Buckets begin at multiples of so many bytes, so that ranks can own whole
+// pages of them.
+inline constexpr uint64_t kBucketUnit = uint64_t{32} << 10;
+
 // A range of the gradients that is added up at once.
 struct Bucket {
   uint64_t begin, end;  // In bytes, from the first gradient.
@@ -34,7 +38,7 @@ std::vector<Bucket> make_buckets(const schema::Variant& variant,
 // A thread that adds up one bucket after the other.
 class Overlap : public RunListener {
  public:
-  using Sum = std::function<mpc_status_t(const Bucket& bucket)>;
+  using Sum = std::function<mpc_status_t(size_t bucket)>;
 
   Overlap(const std::vector<Bucket>& buckets, Sum sum)
       : buckets_(buckets), sum_(std::move(sum)) {}

@@ -119,6 +119,27 @@ void Ranks::set_entries(const schema::Variant& variant,
                             bytes_of_state(*gradients_));
 }
 
+mpc_status_t Ranks::share_update(Device* device, const schema::Variant& variant,
+                                 uint32_t apply, bool shares_gradients) {
+  if (!device->host_memory(schema::Space::State))
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "ranks share states only on the cpu, but this "
+                           "session runs on '%s'",
+                           device->name().c_str());
+  if (gradients_)
+    sharding_ =
+        std::make_unique<Sharding>(communicator_, device, variant, apply,
+                                   *gradients_, buckets_, shares_gradients);
+  if (sharding_ && sharding_->shared_bytes() > 0) return nullptr;
+  const char* optimizer = mpc_program_option(&program_, "optimizer");
+  return mpc_status_make(
+      MPC_INVALID_ARGUMENT,
+      "there is nothing that ranks could share: the optimizer '%s' of this "
+      "program keeps no states by weight, or was compiled by a version of mpc "
+      "that cannot share them",
+      optimizer ? optimizer : "unknown");
+}
+
 uint8_t* Ranks::share(uint32_t rank) const {
   return shares_.data() + share_offsets_[rank];
 }
@@ -134,12 +155,12 @@ mpc_status_t Ranks::write_seed(Device* device) const {
 }
 
 RunListener* Ranks::begin_overlap(Device* device, uint32_t entry) {
-  uint8_t* const states = device->host_states();
+  uint8_t* const states = device->host_memory(schema::Space::State);
   if (!states || !gradients_ || !communicator_.any_thread) return nullptr;
   if (!overlap_)
     overlap_ = std::make_unique<Overlap>(
-        buckets_, [this, gradients = states + gradients_->offset()](
-                      const Bucket& bucket) {
+        buckets_,
+        [this, gradients = states + gradients_->offset()](size_t bucket) {
           return guard([&] { return sum_bucket(gradients, bucket); });
         });
   return overlap_->begin(entry) ? overlap_.get() : nullptr;
@@ -209,7 +230,7 @@ void Ranks::combine_elements(const Small& small) {
 mpc_status_t Ranks::sum_gradients(Device* device, bool has_batches) {
   if (!gradients_) return nullptr;
   const uint64_t bytes = bytes_of_state(*gradients_);
-  uint8_t* data = device->host_states();
+  uint8_t* data = device->host_memory(schema::Space::State);
   if (data) {
     data += gradients_->offset();
   } else {
@@ -222,23 +243,34 @@ mpc_status_t Ranks::sum_gradients(Device* device, bool has_batches) {
   }
   // Programs without micro-batches do not clear them after an update.
   if (!has_batches) std::memset(data, 0, bytes);
-  for (const Bucket& bucket : buckets_)
-    MPC_RETURN_IF_ERROR(sum_bucket(data, bucket));
+  for (size_t i = 0; i < buckets_.size(); ++i)
+    MPC_RETURN_IF_ERROR(sum_bucket(data, i));
   if (!device_copy_.data()) return nullptr;
   return device->upload(schema::Space::State, gradients_->offset(), data,
                         bytes);
 }
 
-mpc_status_t Ranks::sum_bucket(uint8_t* gradients, const Bucket& bucket) const {
+mpc_status_t Ranks::sum_bucket(uint8_t* gradients, size_t i) const {
+  const Bucket& bucket = buckets_[i];
   const mpc_dtype_t dtype = dtype_of(gradients_->dtype());
-  const std::vector<uint64_t> bytes =
-      ranges_of(bucket.end - bucket.begin, size());
+  const uint64_t each = mpc_dtype_size(dtype);
   std::vector<uint64_t> elements;
-  for (uint64_t offset : bytes)
-    elements.push_back(offset / mpc_dtype_size(dtype));
+  if (sharding_) {
+    for (uint64_t bound : sharding_->shards().owners().bounds(i))
+      elements.push_back(bound - bucket.begin / each);
+  } else {
+    for (uint64_t offset : ranges_of(bucket.end - bucket.begin, size()))
+      elements.push_back(offset / each);
+  }
   uint8_t* const data = gradients + bucket.begin;
   MPC_RETURN_IF_ERROR(communicator_.reduce_scatter(communicator_.user, data,
                                                    elements.data(), dtype));
+  if (sharding_) {
+    sharding_->release_bucket(i, gradients);
+    return nullptr;
+  }
+  std::vector<uint64_t> bytes;
+  for (uint64_t element : elements) bytes.push_back(element * each);
   return communicator_.all_gather(communicator_.user, data, bytes.data());
 }
 

@@ -11,6 +11,7 @@
 #include "runtime/src/device/device.h"
 #include "runtime/src/program/program.h"
 #include "runtime/src/ranks/overlap.h"
+#include "runtime/src/ranks/sharding.h"
 
 namespace mpc::runtime {
 
@@ -36,6 +37,13 @@ class Ranks {
   // `entries` of the program compute gradients, `own` for its own batch size.
   void set_entries(const schema::Variant& variant,
                    const std::vector<uint32_t>& entries, uint32_t own);
+
+  // From now on each rank updates the states of its own part of the gradients,
+  // which `apply` does, and with `shares_gradients` also keeps only that part.
+  mpc_status_t share_update(Device* device, const schema::Variant& variant,
+                            uint32_t apply, bool shares_gradients);
+  // Null: every rank makes the whole update.
+  Sharding* sharding() const { return sharding_.get(); }
 
   // `entry` is about to compute the last gradients of an update. Returns a
   // listener for its run, with which they are added up meanwhile; null if that
@@ -63,7 +71,7 @@ class Ranks {
 
   Ranks(const mpc_communicator_t& communicator, const mpc_program_t& program);
   mpc_status_t sum_gradients(Device* device, bool has_batches);
-  mpc_status_t sum_bucket(uint8_t* gradients, const Bucket& bucket) const;
+  mpc_status_t sum_bucket(uint8_t* gradients, size_t i) const;
   mpc_status_t combine_small(Device* device, uint64_t update);
   void combine_share(const Small& small);
   template <typename T>
@@ -75,6 +83,7 @@ class Ranks {
   const schema::State* gradients_ = nullptr;
   std::vector<Bucket> buckets_;
   std::unique_ptr<Overlap> overlap_;  // Null: not needed yet.
+  std::unique_ptr<Sharding> sharding_;
   std::vector<Small> small_;
   uint64_t share_size_ = 0;
   std::vector<uint64_t> share_offsets_;

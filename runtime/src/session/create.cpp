@@ -117,6 +117,11 @@ mpc_status_t create_session(const mpc_program_t* program,
       return mpc_status_make(MPC_INVALID_ARGUMENT,
                              "the thread pool lacks its function 'run'");
   }
+  if (options.shard > MPC_SHARD_GRADIENTS)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "option 'shard' of the session is none of "
+                           "mpc_shard_t: %u",
+                           static_cast<unsigned>(options.shard));
   device_options.stream = options.stream;
   if (options.code_folder) device_options.code_folder = options.code_folder;
 
@@ -150,7 +155,12 @@ mpc_status_t create_session(const mpc_program_t* program,
   session->input_room.reserve(most_inputs(*session->variant));
   MPC_RETURN_IF_ERROR(session->device->allocate(
       program->root->state_size(), session->variant->arena_size()));
-  if (uint8_t* states = session->device->host_states()) {
+  if (session->ranks && options.shard != MPC_SHARD_NONE)
+    MPC_RETURN_IF_ERROR(session->ranks->share_update(
+        session->device.get(), *session->variant,
+        static_cast<uint32_t>(session->known.apply),
+        options.shard == MPC_SHARD_GRADIENTS));
+  if (uint8_t* states = session->device->host_memory(schema::Space::State)) {
     MPC_RETURN_IF_ERROR(write_initial_states(*program, options.seed, states));
   } else {
     Memory copy;

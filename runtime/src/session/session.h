@@ -158,6 +158,10 @@ inline MemoryKind memory_kind_of(const mpc_tensor_t& tensor) {
                                                    : MemoryKind::kDevice;
 }
 
+// Reads bytes of the states. If ranks share them, all ranks must call it.
+mpc_status_t read_states(const mpc_session_t& session, uint64_t offset,
+                         void* data, uint64_t size);
+
 // An error if a run failed earlier.
 mpc_status_t check_alive(const mpc_session_t& session);
 

@@ -12,6 +12,13 @@
 
 namespace mpc::runtime {
 
+mpc_status_t read_states(const mpc_session_t& session, uint64_t offset,
+                         void* data, uint64_t size) {
+  if (session.ranks && session.ranks->sharding())
+    return session.ranks->sharding()->read(offset, data, size);
+  return session.device->download(schema::Space::State, offset, data, size);
+}
+
 void renew_working_copies(const mpc_program_t& program, uint8_t* states) {
   const auto* list = program.root->states();
   if (!list) return;
@@ -151,6 +158,8 @@ mpc_status_t write_state(mpc_session_t* session, const char* name,
         session, device.upload(schema::Space::State, compensation->offset,
                                zeros.data(), zeros.size())));
   }
+  if (session->ranks && session->ranks->sharding())
+    session->ranks->sharding()->wrote_some();
   return nullptr;
 }
 
@@ -212,9 +221,8 @@ mpc_status_t read_copy(mpc_session_t* session, const StateTensor& copy,
   MPC_RETURN_IF_ERROR(masters.allocate(default_allocator(), bytes, "a state"));
   MPC_RETURN_IF_ERROR(note_loss(
       session,
-      session->device->download(schema::Space::State,
-                                source.offset() + first * mpc_dtype_size(dtype),
-                                masters.data(), bytes)));
+      read_states(*session, source.offset() + first * mpc_dtype_size(dtype),
+                  masters.data(), bytes)));
   (void)round_elements(dtype, masters.data(), copy.dtype, data, copy.count);
   return nullptr;
 }
@@ -231,9 +239,8 @@ mpc_status_t mpc_session_read_state(mpc_session_t* session, const char* name,
     MPC_RETURN_IF_ERROR(check_alive(*session));
     if (state->kind == schema::StateKind::WorkingCopy && state->count > 0)
       return read_copy(session, *state, tensor->data);
-    return note_loss(
-        session, session->device->download(schema::Space::State, state->offset,
-                                           tensor->data, state->bytes));
+    return note_loss(session, read_states(*session, state->offset, tensor->data,
+                                          state->bytes));
   });
 }
 
@@ -251,7 +258,7 @@ mpc_status_t mpc_session_state_memory(mpc_session_t* session, const char* name,
   const StateTensor* state = nullptr;
   MPC_RETURN_IF_ERROR(find_named(*session, name, &state));
   MPC_RETURN_IF_ERROR(check_alive(*session));
-  uint8_t* states = session->device->host_states();
+  uint8_t* states = session->device->host_memory(schema::Space::State);
   if (!states || state->kind == schema::StateKind::WorkingCopy)
     return mpc_status_make(
         MPC_INVALID_ARGUMENT,
@@ -260,6 +267,13 @@ mpc_status_t mpc_session_state_memory(mpc_session_t* session, const char* name,
               "of the parameter"
             : "state '%s' lies in the memory of another device than the CPU; "
               "use mpc_session_read_state",
+        name);
+  if (session->ranks && session->ranks->sharding() &&
+      session->ranks->sharding()->is_shared(state->offset, state->bytes))
+    return mpc_status_make(
+        MPC_INVALID_ARGUMENT,
+        "state '%s' is shared among the ranks, so this one has only a part of "
+        "it; use mpc_session_read_state",
         name);
   return copy_out(mpc_tensor_t{sizeof(mpc_tensor_t),
                                state->dtype,

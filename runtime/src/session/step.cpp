@@ -77,6 +77,31 @@ mpc_status_t queue_update(mpc_session_t* session, PendingSteps::Step step) {
   return queue_call(session, submission, step);
 }
 
+// Queues the update of which each rank computes a part. Ranks have states on
+// hosts only, where all work is complete when submit() returns.
+mpc_status_t queue_divided_update(mpc_session_t* session,
+                                  PendingSteps::Step step) {
+  Executable& executable = *session->executable;
+  const uint32_t apply = static_cast<uint32_t>(session->known.apply);
+  Values none;
+  MPC_RETURN_IF_ERROR(session->ranks->sharding()->update([&](const Part& part) {
+    Submission submission;
+    submission.entries = &apply;
+    submission.num_entries = 1;
+    submission.part = &part;
+    submission.values = session->reads.update_values;
+    submission.num_values = session->reads.count;
+    MPC_RETURN_IF_ERROR(executable.submit(submission));
+    return executable.wait(&none);
+  }));
+  // The values are those of the last submission that read any.
+  const uint32_t derive = static_cast<uint32_t>(session->known.derive);
+  Submission rest;
+  rest.entries = &derive;
+  rest.num_entries = session->known.derive >= 0 ? 1 : 0;
+  return queue_call(session, rest, step);
+}
+
 // Makes the update of all ranks, after this rank's last micro-batch of it, if
 // it has one.
 mpc_status_t queue_shared_update(mpc_session_t* session, const Input* inputs,
@@ -111,9 +136,11 @@ mpc_status_t queue_shared_update(mpc_session_t* session, const Input* inputs,
   mpc_status_t status =
       session->ranks->combine(session->device.get(), ++session->shared_updates,
                               step.batches > 0, are_summed);
+  if (!status && session->ranks->sharding())
+    status = queue_divided_update(session, step);
   if (status) session->lost = true;
   MPC_RETURN_IF_ERROR(status);
-  return queue_update(session, step);
+  return session->ranks->sharding() ? nullptr : queue_update(session, step);
 }
 
 // Queues one call of mpc_session_step.

@@ -97,6 +97,9 @@ static Json describe(const mpc::program::Instruction &instruction,
     json["threads"] = instruction.threads();
   if (instruction.shared_bytes() > 0)
     json["shared_bytes"] = instruction.shared_bytes();
+  if (const auto *elements = instruction.item_elements())
+    json["item_elements"] =
+        std::vector<int64_t>(elements->begin(), elements->end());
   return json;
 }
 

@@ -29,6 +29,31 @@ LogicalResult CallOp::verify() {
   return success();
 }
 
+LogicalResult LaunchOp::verify() {
+  if (getResults() > static_cast<int64_t>(getOperands().size())) // launch_c4
+    return emitOpError("writes ")
+           << getResults() << " of " << getOperands().size() << " operands";
+  std::optional<ArrayRef<int64_t>> elements = getItemElements();
+  if (!elements)
+    return success();
+  const int64_t count = elements->size();
+  if (elements->size() != getOperands().size()) // launch_c5
+    return emitOpError("has the elements of items for ")
+           << count << " of " << getOperands().size() << " operands";
+  for (auto [i, each] : llvm::enumerate(*elements)) {
+    const int64_t all =
+        cast<BufferAttr>(getOperands()[i]).getType().getNumElements();
+    const bool isRead = int64_t(i) < count - getResults();
+    const bool isDivided =
+        each > 0 && llvm::divideCeil(all, each) == uint64_t(getItems());
+    if (!isDivided && !(each == 0 && isRead)) // launch_c5
+      return emitOpError("divides ")
+             << all << " elements of operand " << i << " into " << getItems()
+             << " items of " << each;
+  }
+  return success();
+}
+
 #include "compiler/Dialect/Exec/IR/ExecDialect.cpp.inc"
 #include "compiler/Dialect/Exec/IR/ExecEnums.cpp.inc"
 #define GET_ATTRDEF_CLASSES

@@ -91,14 +91,22 @@ def Exec_LaunchOp : Exec_Op<"launch"> {
     (C1) `items` and `grain` are positive.
     (C2) `threads` is at most 1024.
     (C3) `shared` is at most 227 KiB.
+    (C4) The last `results` operands are written.
+    (C5) `item_elements`, if given, has a number n for each operand: item i
+    accesses only the elements [i n, (i + 1) n) of it, and the items together
+    all of them; if n is 0, all items may read all of it, and none writes it.
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel,
                    ConfinedAttr<I64Attr, [IntPositive]>:$items, // launch_c1
                    ConfinedAttr<I64Attr, [IntPositive]>:$grain, // launch_c1
                    DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<1024>]>, "0">:$threads, // launch_c2
                    DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative, IntMaxValue<232448>]>, "0">:$shared, // launch_c3
-                   Exec_Buffers:$operands, OptionalAttr<Exec_Values>:$values);
+                   Exec_Buffers:$operands,
+                   DefaultValuedAttr<ConfinedAttr<I64Attr, [IntNonNegative]>, "0">:$results,
+                   OptionalAttr<DenseI64ArrayAttr>:$item_elements,
+                   OptionalAttr<Exec_Values>:$values);
   let assemblyFormat = "$kernel `items` $items `grain` $grain (`threads` $threads^)? (`shared` $shared^)? $operands attr-dict";
+  let hasVerifier = 1;
 }
 
 def Exec_CallOp : Exec_Op<"call"> {
