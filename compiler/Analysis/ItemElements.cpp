@@ -57,7 +57,7 @@ private:
 std::optional<SmallVector<int64_t>>
 mpc::elementsOfItems(func::FuncOp kernel, const KernelDomain &domain,
                      const LaunchShape &shape) {
-  if (shape.itemDims == 0 || shape.threads > 0)
+  if (shape.itemDims == 0 || shape.itemDims > domain.sizes.size())
     return std::nullopt;
   SmallVector<Value> roots(kernel.getArguments());
   for (Value result : kernel.getBody().front().getTerminator()->getOperands())

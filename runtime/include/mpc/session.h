@@ -289,7 +289,8 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_evaluate(
     size_t num_valid, mpc_metrics_t* metrics);
 
 // Reads or writes a state tensor by name ("fc1.weight", "learning_rate"). The
-// tensor must have the state's dtype and shape and lie on the host. Writing a
+// tensor must have the state's dtype and shape and lie on the host. If ranks
+// share states, all of them must make the same call. Writing a
 // parameter also updates its 16-bit copy; the copy itself cannot be written. In
 // a program compiled with --master-weights=bf16-kahan, "fc1.weight" is bf16 and
 // "compensation/fc1.weight" is its rounding error; writing the first clears the
@@ -310,6 +311,11 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_write_state(
 // copy, or if the session runs on another device.
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_state_memory(
     mpc_session_t* session, const char* name, mpc_tensor_t* out_tensor);
+
+// Of how many bytes of states this rank keeps how many, if ranks share states
+// (option `shard`); both are 0 if they do not. Both may be NULL.
+MPC_API void mpc_session_sharded_bytes(const mpc_session_t* session,
+                                       uint64_t* out_own, uint64_t* out_all);
 
 // Named values of the caller that are saved in checkpoints, such as the
 // position of the training loop. UTF-8 strings; a NULL value removes the

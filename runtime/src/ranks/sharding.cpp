@@ -23,16 +23,41 @@ Sharding::Sharding(const mpc_communicator_t& communicator, Device* device,
       device_(device),
       shards_(variant, apply, gradients, buckets, communicator.rank,
               communicator.size),
-      shares_gradients_(shares_gradients) {}
+      shares_gradients_(shares_gradients) {
+  for (const Piece& piece : shards_.kept())
+    if (!piece.used.empty()) places_.push_back(used(piece));
+}
 
-std::vector<Sharding::Range> Sharding::ranges_of(const Piece& piece,
-                                                 uint64_t rank) const {
-  std::vector<Range> ranges;
+std::vector<ByteRange> Sharding::ranges_of(const Piece& piece,
+                                           uint64_t rank) const {
+  std::vector<ByteRange> ranges;
   for (size_t i = 0; i < shards_.owners().buckets(); ++i) {
     const std::vector<uint64_t>& bounds = shards_.owners().bounds(i);
-    const Range range = {piece.place(bounds[rank]),
-                         piece.place(bounds[rank + 1])};
+    const ByteRange range = {piece.place(bounds[rank]),
+                             piece.place(bounds[rank + 1])};
     if (range.begin < range.end) ranges.push_back(range);
+  }
+  return ranges;
+}
+
+Sharding::Ranges Sharding::whole(const Piece& piece) const {
+  Ranges ranges = {piece.space, {}};
+  for (uint64_t rank = 0; rank < communicator_.size; ++rank)
+    ranges.of_ranks.push_back(ranges_of(piece, rank));
+  return ranges;
+}
+
+Sharding::Ranges Sharding::used(const Piece& piece) const {
+  Ranges ranges = whole(piece);
+  for (std::vector<ByteRange>& of_rank : ranges.of_ranks) {
+    std::vector<ByteRange> common;
+    for (const ByteRange& own : of_rank)
+      for (const ByteRange& place : piece.used) {
+        const ByteRange both = {std::max(own.begin, place.begin),
+                                std::min(own.end, place.end)};
+        if (both.begin < both.end) common.push_back(both);
+      }
+    of_rank = std::move(common);
   }
   return ranges;
 }
@@ -44,19 +69,20 @@ mpc_status_t Sharding::update(
     MPC_RETURN_IF_ERROR(run(step.part));
   }
   MPC_RETURN_IF_ERROR(gather(shards_.last_gathers()));
+  if (!places_.empty()) MPC_RETURN_IF_ERROR(gather_ranges(places_));
   if (!are_scattered_) release_states();
   are_scattered_ = true;
   return nullptr;
 }
 
 mpc_status_t Sharding::gather(const std::vector<Piece>& pieces) {
-  std::vector<Piece> small;
+  std::vector<Ranges> small;
   for (const Piece& piece : pieces)
     if (piece.end - piece.begin <= kSmall)
-      small.push_back(piece);
+      small.push_back(whole(piece));
     else
       MPC_RETURN_IF_ERROR(gather_in_place(piece));
-  return small.empty() ? nullptr : gather_small(small);
+  return small.empty() ? nullptr : gather_ranges(small);
 }
 
 mpc_status_t Sharding::gather_in_place(const Piece& piece) {
@@ -73,20 +99,21 @@ mpc_status_t Sharding::gather_in_place(const Piece& piece) {
   return nullptr;
 }
 
-mpc_status_t Sharding::gather_small(const std::vector<Piece>& pieces) {
+// Copies them to one place, so that there is one message to each other rank.
+mpc_status_t Sharding::gather_ranges(const std::vector<Ranges>& list) {
   std::vector<uint64_t> offsets = {0};
   for (uint64_t rank = 0; rank < communicator_.size; ++rank) {
     offsets.push_back(offsets.back());
-    for (const Piece& piece : pieces)
-      for (const Range& range : ranges_of(piece, rank))
+    for (const Ranges& ranges : list)
+      for (const ByteRange& range : ranges.of_ranks[rank])
         offsets.back() += range.end - range.begin;
   }
   staging_.resize(offsets.back());
   const auto copy = [&](uint64_t rank, bool in) {
     uint8_t* staged = staging_.data() + offsets[rank];
-    for (const Piece& piece : pieces)
-      for (const Range& range : ranges_of(piece, rank)) {
-        uint8_t* const here = device_->host_memory(piece.space) + range.begin;
+    for (const Ranges& ranges : list)
+      for (const ByteRange& range : ranges.of_ranks[rank]) {
+        uint8_t* const here = device_->host_memory(ranges.space) + range.begin;
         const uint64_t bytes = range.end - range.begin;
         std::memcpy(in ? staged : here, in ? here : staged, bytes);
         staged += bytes;
@@ -111,12 +138,12 @@ mpc_status_t Sharding::read(uint64_t offset, void* data, uint64_t size) {
   MPC_RETURN_IF_ERROR(
       device_->download(schema::Space::State, offset, data, size));
   if (!is_scattered(offset, size)) return nullptr;
-  std::vector<std::vector<Range>> parts(communicator_.size);
+  std::vector<std::vector<ByteRange>> parts(communicator_.size);
   std::vector<uint64_t> offsets = {0};
   for (uint64_t rank = 0; rank < communicator_.size; ++rank) {
     offsets.push_back(offsets.back());
     for (const Piece& piece : shards_.kept())
-      for (const Range& range : ranges_of(piece, rank)) {
+      for (const ByteRange& range : ranges_of(piece, rank)) {
         const uint64_t begin = std::max(range.begin, offset);
         const uint64_t end = std::min(range.end, offset + size);
         if (begin >= end) continue;
@@ -127,7 +154,7 @@ mpc_status_t Sharding::read(uint64_t offset, void* data, uint64_t size) {
   staging_.resize(offsets.back());
   uint8_t* const read = static_cast<uint8_t*>(data);
   uint8_t* staged = staging_.data() + offsets[communicator_.rank];
-  for (const Range& part : parts[communicator_.rank]) {
+  for (const ByteRange& part : parts[communicator_.rank]) {
     std::memcpy(staged, read + part.begin, part.end - part.begin);
     staged += part.end - part.begin;
   }
@@ -135,7 +162,7 @@ mpc_status_t Sharding::read(uint64_t offset, void* data, uint64_t size) {
       communicator_.user, staging_.data(), offsets.data()));
   for (uint64_t rank = 0; rank < communicator_.size; ++rank) {
     staged = staging_.data() + offsets[rank];
-    for (const Range& part : parts[rank]) {
+    for (const ByteRange& part : parts[rank]) {
       std::memcpy(read + part.begin, staged, part.end - part.begin);
       staged += part.end - part.begin;
     }
@@ -152,8 +179,13 @@ uint64_t Sharding::shared_bytes() const {
 uint64_t Sharding::own_bytes() const {
   uint64_t bytes = 0;
   for (const Piece& piece : shards_.kept())
-    for (const Range& range : ranges_of(piece, communicator_.rank))
+    for (const ByteRange& range : ranges_of(piece, communicator_.rank))
       bytes += range.end - range.begin;
+  for (const Ranges& common : places_)
+    for (uint64_t rank = 0; rank < communicator_.size; ++rank)
+      if (rank != communicator_.rank)
+        for (const ByteRange& range : common.of_ranks[rank])
+          bytes += range.end - range.begin;
   return bytes;
 }
 
@@ -175,10 +207,18 @@ void Sharding::release_states() const {
   if (!device_->owns_pages()) return;
   uint8_t* const states = device_->host_memory(schema::Space::State);
   for (const Piece& piece : shards_.kept())
-    for (uint64_t rank = 0; rank < communicator_.size; ++rank)
-      if (rank != communicator_.rank)
-        for (const Range& range : ranges_of(piece, rank))
-          release(states + range.begin, states + range.end);
+    for (uint64_t rank = 0; rank < communicator_.size; ++rank) {
+      if (rank == communicator_.rank) continue;
+      for (const ByteRange& range : ranges_of(piece, rank)) {
+        uint64_t begin = range.begin;
+        for (const ByteRange& place : piece.used) {
+          release(states + begin,
+                  states + std::clamp(place.begin, begin, range.end));
+          begin = std::clamp(place.end, begin, range.end);
+        }
+        release(states + begin, states + range.end);
+      }
+    }
 }
 
 void Sharding::release_bucket(size_t i, uint8_t* gradients) {

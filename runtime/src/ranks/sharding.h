@@ -52,16 +52,19 @@ class Sharding {
   uint64_t own_bytes() const;
 
  private:
-  // A range of memory, in bytes.
-  struct Range {
-    uint64_t begin, end;
-  };
-
   mpc_status_t gather(const std::vector<Piece>& pieces);
   mpc_status_t gather_in_place(const Piece& piece);
-  mpc_status_t gather_small(const std::vector<Piece>& pieces);
+  // Gathers the bytes that `ranges` lists for each rank, and space.
+  struct Ranges {
+    schema::Space space;
+    std::vector<std::vector<ByteRange>> of_ranks;
+  };
+  mpc_status_t gather_ranges(const std::vector<Ranges>& list);
+  Ranges whole(const Piece& piece) const;
+  // What of the places `used` of a piece each rank has.
+  Ranges used(const Piece& piece) const;
   // The bytes of a piece that a rank has, those of one bucket after the other.
-  std::vector<Range> ranges_of(const Piece& piece, uint64_t rank) const;
+  std::vector<ByteRange> ranges_of(const Piece& piece, uint64_t rank) const;
   void release(uint8_t* begin, uint8_t* end) const;
   void release_states() const;
 
@@ -69,6 +72,7 @@ class Sharding {
   Device* const device_;
   const Shards shards_;
   const bool shares_gradients_;
+  std::vector<Ranges> places_;  // What is gathered of the kept states.
   bool are_scattered_ = false;
   std::vector<uint8_t> staging_;
 };

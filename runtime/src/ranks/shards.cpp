@@ -52,6 +52,42 @@ bool is_same(const Piece& a, const Piece& b) {
          a.elements == b.elements && a.bytes == b.bytes;
 }
 
+// The places of a piece that other entry points than `apply` use.
+std::vector<ByteRange> places_used(const Piece& piece,
+                                   const schema::Variant& variant,
+                                   uint32_t apply) {
+  std::vector<ByteRange> used;
+  const auto use = [&](const schema::Buffer& buffer) {
+    const uint64_t end = buffer.offset() + bytes_of(buffer);
+    if (piece.overlaps(buffer.space(), buffer.offset(), end))
+      used.push_back(
+          {std::max(piece.begin, buffer.offset()), std::min(piece.end, end)});
+  };
+  for (uint32_t i = 0; i < variant.entries()->size(); ++i) {
+    const schema::Entry& entry = *variant.entries()->Get(i);
+    if (entry.outputs())
+      for (const schema::Binding* output : *entry.outputs())
+        use(*output->buffer());
+    // Before the first update, or not with ranks that share an update.
+    const bool is_other = entry.role() == schema::EntryRole::Initialize ||
+                          entry.role() == schema::EntryRole::Observe;
+    if (i == apply || is_other || !entry.instructions()) continue;
+    for (const schema::Instruction* instruction : *entry.instructions())
+      for (const schema::Buffer* buffer : *instruction->operands())
+        use(*buffer);
+  }
+  std::sort(
+      used.begin(), used.end(),
+      [](const ByteRange& a, const ByteRange& b) { return a.begin < b.begin; });
+  std::vector<ByteRange> merged;
+  for (const ByteRange& range : used)
+    if (merged.empty() || merged.back().end < range.begin)
+      merged.push_back(range);
+    else
+      merged.back().end = std::max(merged.back().end, range.end);
+  return merged;
+}
+
 }  // namespace
 
 Owners::Owners(const std::vector<Bucket>& buckets,
@@ -172,28 +208,19 @@ void Shards::own_items(uint64_t elements_of_item, uint64_t items,
 void Shards::finish(const schema::Variant& variant, uint32_t apply) {
   kept_.clear();
   last_gathers_.clear();
-  for (const Piece& piece : scattered_) {
+  for (Piece& piece : scattered_) {
     if (piece.space != schema::Space::State || is_same(piece, gradients_))
       continue;
-    bool is_used = false;
-    const auto use = [&](const schema::Buffer& buffer) {
-      is_used |= piece.overlaps(buffer.space(), buffer.offset(),
-                                buffer.offset() + bytes_of(buffer));
-    };
-    for (uint32_t i = 0; i < variant.entries()->size(); ++i) {
-      const schema::Entry& entry = *variant.entries()->Get(i);
-      if (entry.outputs())
-        for (const schema::Binding* output : *entry.outputs())
-          use(*output->buffer());
-      // Before the first update, or not with ranks that share an update.
-      const bool is_other = entry.role() == schema::EntryRole::Initialize ||
-                            entry.role() == schema::EntryRole::Observe;
-      if (i == apply || is_other || !entry.instructions()) continue;
-      for (const schema::Instruction* instruction : *entry.instructions())
-        for (const schema::Buffer* buffer : *instruction->operands())
-          use(*buffer);
+    piece.used = places_used(piece, variant, apply);
+    uint64_t bytes = 0;
+    for (const ByteRange& range : piece.used) bytes += range.end - range.begin;
+    // If much of it is used, all of it is as simple.
+    if (bytes > (piece.end - piece.begin) / 2) {
+      piece.used.clear();
+      last_gathers_.push_back(piece);
+    } else {
+      kept_.push_back(piece);
     }
-    (is_used ? last_gathers_ : kept_).push_back(piece);
   }
 }
 

@@ -37,12 +37,19 @@ class Owners {
   std::vector<std::vector<uint64_t>> bounds_;
 };
 
+// A range of memory, in bytes of its space.
+struct ByteRange {
+  uint64_t begin, end;
+};
+
 // Memory of which each rank has its part: `bytes` for each `elements` of the
 // gradients that it owns, from `begin` on.
 struct Piece {
   schema::Space space;
   uint64_t begin, end;  // In bytes of the memory space.
   uint64_t elements, bytes;
+  // The places in it that other entry points use too, in order.
+  std::vector<ByteRange> used = {};
 
   bool overlaps(schema::Space other, uint64_t from, uint64_t to) const {
     return space == other && begin < to && from < end;
@@ -74,7 +81,8 @@ class Shards {
   const std::vector<Step>& steps() const { return steps_; }
   // What is gathered after the last step, because other entry points use it.
   const std::vector<Piece>& last_gathers() const { return last_gathers_; }
-  // The states of which each rank keeps only its part.
+  // The states of which each rank keeps only its part and the places that other
+  // entry points use, which are gathered after the last step as well.
   const std::vector<Piece>& kept() const { return kept_; }
 
  private:

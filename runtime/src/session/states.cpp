@@ -283,3 +283,11 @@ mpc_status_t mpc_session_state_memory(mpc_session_t* session, const char* name,
                                {MPC_DEVICE_HOST, 0}},
                   out_tensor);
 }
+
+void mpc_session_sharded_bytes(const mpc_session_t* session, uint64_t* out_own,
+                               uint64_t* out_all) {
+  const Sharding* sharding =
+      session && session->ranks ? session->ranks->sharding() : nullptr;
+  if (out_own) *out_own = sharding ? sharding->own_bytes() : 0;
+  if (out_all) *out_all = sharding ? sharding->shared_bytes() : 0;
+}

@@ -100,9 +100,9 @@ TEST(Overlap, AddsABucketWhenItIsComplete) {
   const std::vector<Bucket> buckets = {{8, 16, {2}}, {0, 8, {4}}};
   std::atomic<size_t> ran{0};
   std::vector<uint64_t> added;
-  Overlap overlap(buckets, [&](const Bucket& bucket) {
-    EXPECT_GE(ran, bucket.ready[0]);
-    added.push_back(bucket.begin);
+  Overlap overlap(buckets, [&](size_t i) {
+    EXPECT_GE(ran, buckets[i].ready[0]);
+    added.push_back(buckets[i].begin);
     return nullptr;
   });
   for (int round = 0; round < 200; ++round) {
@@ -121,7 +121,7 @@ TEST(Overlap, AddsABucketWhenItIsComplete) {
 TEST(Overlap, EndsWithAFailedRun) {
   const std::vector<Bucket> buckets = {{8, 16, {1}}, {0, 8, {4}}};
   std::atomic<int> added{0};
-  Overlap overlap(buckets, [&](const Bucket&) {
+  Overlap overlap(buckets, [&](size_t) {
     ++added;
     return nullptr;
   });
@@ -135,7 +135,7 @@ TEST(Overlap, EndsWithAFailedRun) {
 TEST(Overlap, ReportsTheFirstError) {
   const std::vector<Bucket> buckets = {{8, 16, {1}}, {0, 8, {1}}};
   int calls = 0;
-  Overlap overlap(buckets, [&](const Bucket&) {
+  Overlap overlap(buckets, [&](size_t) {
     return mpc_status_make(MPC_RANK_LOST, "call %d", ++calls);
   });
   ASSERT_TRUE(overlap.begin(0));

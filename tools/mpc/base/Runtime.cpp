@@ -383,6 +383,7 @@ Session::Session(const Program &program, const SessionSettings &settings)
   options.deterministic = settings.deterministic;
   options.seed = settings.seed;
   options.communicator = settings.communicator;
+  options.shard = settings.communicator ? settings.shard : MPC_SHARD_NONE;
   if (!settings.codeDir.empty())
     options.code_folder = settings.codeDir.c_str();
   mpc_session_t *session = nullptr;

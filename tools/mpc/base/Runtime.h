@@ -150,6 +150,7 @@ struct SessionSettings {
   uint64_t seed = 0;
   std::string codeDir; ///< See mpc_session_options_t; "": none.
   const mpc_communicator_t *communicator = nullptr; ///< Null: one process.
+  mpc_shard_t shard = MPC_SHARD_NONE;               ///< What ranks share.
 
   /// Adds them to a subcommand.
   void addTo(CLI::App &command);

@@ -114,6 +114,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
   if (isFirstRank())
     openLog();
   checkRanks();
+  noteShares();
 }
 
 /// Replaces the weights of the package by those of --init and --reinit.
@@ -231,83 +232,6 @@ void Trainer::setTotalSteps() {
                static_cast<unsigned long long>(totalSteps()),
                static_cast<unsigned long long>(now)));
   note(scheduled + "; use --total-steps to change it");
-}
-
-//===----------------------------------------------------------------------===//
-// Ranks
-//===----------------------------------------------------------------------===//
-
-bool Trainer::isFirstRank() const {
-  return !options.ranks || options.ranks->isFirst();
-}
-
-void Trainer::onFirstRank(const std::function<void()> &action) const {
-  if (options.ranks)
-    options.ranks->onFirst(action);
-  else
-    action();
-}
-
-/// The batches of an update, of all ranks.
-uint64_t Trainer::microBatches() const {
-  return program.microBatches() * (options.ranks ? options.ranks->size() : 1);
-}
-
-/// Throws if ranks have other options that decide when they do something
-/// together.
-void Trainer::checkRankOptions() const {
-  if (!options.ranks)
-    return;
-  options.ranks->checkEqual(
-      "options",
-      format("--eval-every=%llu --checkpoint-every=%llu --patience=%llu "
-             "--keep-best=%s --on-nan=%s%s%s",
-             static_cast<unsigned long long>(options.evalEvery),
-             static_cast<unsigned long long>(options.checkpointEvery),
-             static_cast<unsigned long long>(options.patience),
-             options.keepBest.c_str(), options.onNanText.c_str(),
-             options.checkpointDir.empty() ? "" : " --checkpoint-dir",
-             evalData ? " --eval-data" : ""));
-}
-
-/// Throws if the ranks do not have the same program, data and weights: then
-/// they would train different models without notice.
-void Trainer::checkRanks() const {
-  if (!options.ranks)
-    return;
-  const RankGroup &ranks = *options.ranks;
-  ranks.checkEqual("step to continue from", std::to_string(step));
-  ranks.checkEqual("number of steps", std::to_string(totalSteps()));
-  ranks.checkEqual("number of samples", std::to_string(data.numSamples()));
-  ranks.checkEqual("batch size", std::to_string(data.batchSize()));
-  ranks.checkEqual(
-      "order of samples",
-      options.noShuffle
-          ? "that of the file"
-          : format("%s with seed %llu",
-                   *sampler.orderName() ? sampler.orderName() : "shuffled",
-                   static_cast<unsigned long long>(seed)));
-  ranks.checkEqual("training data", data.fingerprint());
-  ranks.checkEqual("package", program.fingerprint());
-  ranks.checkEqual("initial states", session.fingerprint());
-}
-
-/// Whether training stops after the step that has ended: if it is to stop on
-/// one rank, it stops on all.
-bool Trainer::mustStop() {
-  const char *own = observer.stopReason();
-  if (!options.ranks) {
-    stopped = own ? own : "";
-    return own != nullptr;
-  }
-  const std::vector<std::string> reasons =
-      options.ranks->gather(own ? own : "");
-  for (uint32_t rank = 0; rank < reasons.size(); ++rank)
-    if (!reasons[rank].empty() && stopped.empty())
-      stopped = reasons[rank] + (rank == options.ranks->rank()
-                                     ? ""
-                                     : " on rank " + std::to_string(rank));
-  return !stopped.empty();
 }
 
 //===----------------------------------------------------------------------===//
@@ -601,7 +525,7 @@ void Trainer::evaluateNow() {
       options.checkpointDir.empty())
     return;
   setProperties();
-  onFirstRank([this] { save(options.checkpointDir + "/" + kBest); });
+  save(options.checkpointDir + "/" + kBest);
 }
 
 Evaluation Trainer::evaluateWeights() {
@@ -664,7 +588,7 @@ void Trainer::saveCheckpoint() {
   if (options.checkpointDir.empty() || path == lastCheckpoint)
     return;
   setProperties();
-  onFirstRank([&] { save(path); });
+  save(path);
   lastCheckpoint = path;
   lastSave = Clock::now();
   observer.saved();
@@ -673,10 +597,6 @@ void Trainer::saveCheckpoint() {
       check(mpc_checkpoint_prune(options.checkpointDir.c_str(), keep),
             options.checkpointDir);
     });
-}
-
-void Trainer::save(const std::string &path) {
-  check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
 }
 
 //===----------------------------------------------------------------------===//

@@ -41,8 +41,8 @@ constexpr unsigned kMaxRollbacks = 3;
 ///
 /// With several ranks each has such a trainer. All of them go through all
 /// batches, and run those of their own: a rank is a micro-batch. So each knows
-/// the position, the samples of a step and what is due, without being told. Only
-/// the first one writes files.
+/// the position, the samples of a step and what is due, without being told.
+/// Only the first one writes files.
 class Trainer {
 public:
   /// `evalData` and its `metrics` may be null. All must outlive the trainer.
@@ -135,7 +135,8 @@ private:
   void onFirstRank(const std::function<void()> &action) const;
   void checkRankOptions() const;
   void checkRanks() const;
-  void save(const std::string &path);
+  void noteShares() const;
+  void save(const std::string &path) const;
   uint64_t microBatches() const;
   bool isEvaluationDue(bool epochEnds) const;
   void evaluateNow();
