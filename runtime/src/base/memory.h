@@ -13,8 +13,8 @@ namespace mpc::runtime {
 // The alignment of every buffer of a session, in bytes.
 inline constexpr size_t kAlignment = 64;
 
-// The allocator used when the caller passes none: aligned_alloc, with huge
-// pages for large blocks.
+// The allocator used when the caller passes none. Memory maps large blocks
+// instead, with huge pages.
 mpc_allocator_t default_allocator();
 
 // An owned block of zeroed memory. Movable, not copyable.
@@ -38,6 +38,7 @@ class Memory {
   mpc_allocator_t allocator_ = {};
   uint8_t* data_ = nullptr;
   size_t size_ = 0;
+  size_t mapped_ = 0;  // Bytes of the pages that it has mapped itself.
 };
 
 }  // namespace mpc::runtime

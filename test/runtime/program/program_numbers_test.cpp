@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <stdexcept>
 
 #include "test/runtime/package.h"
 #include "test/runtime/program/load.h"
@@ -13,6 +14,13 @@ namespace {
 using program::ProgramT;
 
 const uint64_t kHuge = UINT64_MAX - 63;
+
+program::InstructionT& first_generated(ProgramT& p) {
+  for (auto& entry : p.variants[0]->entries)
+    for (auto& call : entry->instructions)
+      if (call->function >= 0) return *call;
+  throw std::logic_error("the package has no generated code");
+}
 
 const Edit kEdits[] = {
     {"the package has no code",
@@ -79,6 +87,30 @@ const Edit kEdits[] = {
      [](ProgramT& p) {
        program::EntryT& entry = *p.variants[0]->entries[0];
        entry.reads_only = static_cast<uint32_t>(entry.instructions.size()) + 1;
+     }},
+    {"it has more results than operands",
+     [](ProgramT& p) {
+       program::InstructionT& call = first_generated(p);
+       call.results = static_cast<uint32_t>(call.operands.size()) + 1;
+     }},
+    {"its items do not divide each operand",
+     [](ProgramT& p) { first_generated(p).item_elements = {1}; }},
+    {"its items do not divide an operand",
+     [](ProgramT& p) {
+       program::InstructionT& call = first_generated(p);
+       call.item_elements.assign(call.operands.size(), 1 << 30);
+       call.items = 2;
+     }},
+    {"its items do not divide an operand",
+     [](ProgramT& p) {
+       program::InstructionT& call = first_generated(p);
+       call.item_elements.assign(call.operands.size(), -1);
+     }},
+    {"its items do not divide an operand",
+     [](ProgramT& p) {
+       program::InstructionT& call = first_generated(p);
+       call.item_elements.assign(call.operands.size(), 0);
+       call.results = 1;
      }},
     {"output 'loss': is missing",
      [](ProgramT& p) { p.variants[0]->entries[0]->outputs[0]->name = "lost"; }},

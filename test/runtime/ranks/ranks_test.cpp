@@ -149,6 +149,33 @@ TEST(Ranks, AreLostIfOneIsGone) {
       /*timeout_seconds=*/1);
 }
 
+TEST(Ranks, ShareOnlyWhatCanBeShared) {
+  const Bytes package = make_package(for_ranks(2));
+  on_ranks(2, [&](Exchange&, const mpc_communicator_t& self) {
+    ProgramPtr program = load(package);
+    mpc_session_options_t options = {};
+    options.struct_size = sizeof(options);
+    options.communicator = &self;
+    auto refused = [&](mpc_shard_t shard) {
+      options.shard = shard;
+      mpc_session_t* session = nullptr;
+      const Outcome outcome =
+          take(mpc_session_create(program.get(), &options, &session));
+      EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
+      return outcome.message;
+    };
+    EXPECT_EQ(refused(static_cast<mpc_shard_t>(3)),
+              "option 'shard' of the session is none of mpc_shard_t: 3");
+    // The functions of this package do not say what their items access.
+    EXPECT_EQ(refused(MPC_SHARD_OPTIMIZER).substr(0, 48),
+              "there is nothing that ranks could share: the opt");
+    uint64_t own = 1, all = 1;
+    SessionPtr session = create_rank(program, self);
+    mpc_session_sharded_bytes(session.get(), &own, &all);
+    EXPECT_EQ(own + all, 0u);
+  });
+}
+
 TEST(Ranks, NeedAProgramForThem) {
   on_ranks(2, [&](Exchange&, const mpc_communicator_t& self) {
     ProgramPtr program = load(make_package());

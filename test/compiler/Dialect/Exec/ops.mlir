@@ -13,6 +13,14 @@ exec.entry @step inputs = [{name = "x", buffer = #exec.buffer<arena + 0 : tensor
   exec.launch @kernel_0 items 3 grain 2 [#exec.buffer<arena + 0 : tensor<4xi1>>]
 }
 
+// Items of two elements each of the last two operands, of which one is written.
+// CHECK-LABEL: exec.entry @apply
+// CHECK:         exec.launch @kernel_1 items 3 grain 1
+// CHECK-SAME:    {item_elements = array<i64: 0, 2, 2>, results = 1 : i64}
+exec.entry @apply inputs = [] outputs = [] {
+  exec.launch @kernel_1 items 3 grain 1 [#exec.buffer<arena + 0 : tensor<4xf32>>, #exec.buffer<arena + 64 : tensor<5xf32>>, #exec.buffer<state + 0 : tensor<6xf32>>] {item_elements = array<i64: 0, 2, 2>, results = 1 : i64}
+}
+
 // An entry may have nothing to do.
 // CHECK-LABEL: exec.entry @empty inputs = [] outputs = []
 exec.entry @empty inputs = [] outputs = [] {
