@@ -312,8 +312,8 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_session_write_state(
 MPC_API MPC_MUST_USE mpc_status_t mpc_session_state_memory(
     mpc_session_t* session, const char* name, mpc_tensor_t* out_tensor);
 
-// Of how many bytes of states this rank keeps how many, if ranks share states
-// (option `shard`); both are 0 if they do not. Both may be NULL.
+// The bytes of all states that ranks share (option `shard`), and how many of
+// them this rank keeps; both are 0 if they share none. Both may be NULL.
 MPC_API void mpc_session_sharded_bytes(const mpc_session_t* session,
                                        uint64_t* out_own, uint64_t* out_all);
 

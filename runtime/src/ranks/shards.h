@@ -101,7 +101,7 @@ class Shards {
   const Owners owners_;
   const uint32_t rank_;
   const Piece gradients_;
-  std::vector<ItemRanges> items_;  // Of each instruction.
+  std::vector<ItemRanges> items_;  // One for each instruction.
   std::vector<Piece> scattered_;   // While planning.
   std::vector<Step> steps_;
   std::vector<Piece> last_gathers_, kept_;

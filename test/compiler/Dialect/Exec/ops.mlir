@@ -13,7 +13,7 @@ exec.entry @step inputs = [{name = "x", buffer = #exec.buffer<arena + 0 : tensor
   exec.launch @kernel_0 items 3 grain 2 [#exec.buffer<arena + 0 : tensor<4xi1>>]
 }
 
-// Items of two elements each of the last two operands, of which one is written.
+// Items have two elements each in the last two operands, and write the last one.
 // CHECK-LABEL: exec.entry @apply
 // CHECK:         exec.launch @kernel_1 items 3 grain 1
 // CHECK-SAME:    {item_elements = array<i64: 0, 2, 2>, results = 1 : i64}
