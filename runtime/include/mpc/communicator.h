@@ -26,7 +26,7 @@ typedef struct mpc_communicator_s {
   size_t struct_size;
   void* user;  // Passed to all functions.
   uint32_t rank;
-  uint32_t size;  // The number of ranks.
+  uint32_t size;       // The number of ranks.
   uint8_t any_thread;  // Functions may be called by any thread, one at a time.
                        // Sessions then add up gradients while they compute
                        // others. 0: by the thread that calls the session.
@@ -39,6 +39,8 @@ typedef struct mpc_communicator_s {
   // Ends the other ranks, which cannot continue without this one, and may end
   // this process as well. `reason` is a line of text.
   void (*abort)(void* user, const char* reason);
+  uint32_t timeout_seconds;  // How long functions wait for other ranks; GPUs
+                             // that add up gradients wait as long. 0: forever.
 } mpc_communicator_t;
 
 // How many ranks a launcher (mpirun, mpiexec, srun) has started this process

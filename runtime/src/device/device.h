@@ -21,6 +21,7 @@ namespace mpc::runtime {
 struct DeviceOptions {
   uint32_t threads = 0;  // 0: the device's choice.
   bool deterministic = false;
+  uint32_t index = 0;      // An accelerator's number, if its name has none.
   void* stream = nullptr;  // CUDA: the caller's CUstream; null: make a new one.
   std::string code_folder;  // Host: where to keep the code; "": only in memory.
   mpc_allocator_t allocator;
@@ -165,6 +166,17 @@ class Executable {
   }
 };
 
+// Ranks whose devices add up memory without the host.
+class DeviceRanks {
+ public:
+  virtual ~DeviceRanks() = default;
+  // Adds up `count` f32 or f64 at `offset` of the states of all ranks, after
+  // the work that is already queued, and waits for the sums. MPC_RANK_LOST if
+  // another rank is gone.
+  virtual mpc_status_t sum(uint64_t offset, uint64_t count,
+                           mpc_dtype_t dtype) = 0;
+};
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -196,6 +208,16 @@ class Device {
   // MPC_INVALID_ARGUMENT if it is neither on the host nor on this device.
   virtual mpc_status_t locate(mpc_device_t device, const void* data,
                               MemoryKind* out_memory_kind) const = 0;
+
+  // Joins the devices of all ranks, which must all call it, after allocate().
+  // `*out_ranks` stays null if the devices cannot add up memory, and `*out_why`
+  // is the reason. They must not outlive the device.
+  virtual mpc_status_t join_ranks(const mpc_communicator_t&,
+                                  std::unique_ptr<DeviceRanks>*,
+                                  std::string* out_why) {
+    *out_why = "devices of this kind have no means for it";
+    return nullptr;
+  }
 
   // Loads the code and prepares every instruction.
   virtual mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) = 0;

@@ -66,7 +66,8 @@ mpc_status_t open_best(const mpc_program_t& program,
   for (const DeviceKind& kind : kDeviceKinds) {
     if (!is_accelerator(kind) || !find_variant(*program.root, kind.row->name))
       continue;
-    mpc_status_t status = open_kind(kind, 0, program, options, out);
+    mpc_status_t status =
+        open_kind(kind, static_cast<int>(options.index), program, options, out);
     if (!status || !host) return status;
     if (note.empty()) {
       note = mpc_status_message(status);
@@ -89,7 +90,8 @@ mpc_status_t open_device(const char* name, const mpc_program_t& program,
   const std::string_view text = name;
   const size_t colon = text.find(':');
   const DeviceKind* kind = find_device_kind(text.substr(0, colon));
-  int index = 0;
+  int index =
+      kind && is_accelerator(*kind) ? static_cast<int>(options.index) : 0;
   if (!kind || (colon != std::string_view::npos &&
                 (!is_accelerator(*kind) ||
                  !parse_number(text.substr(colon + 1), &index))))

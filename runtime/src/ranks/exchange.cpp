@@ -77,6 +77,7 @@ mpc_communicator_t Exchange::communicator() {
   made.rank = transport_->rank();
   made.size = transport_->size();
   made.any_thread = transport_->any_thread();
+  made.timeout_seconds = timeout_seconds_;
   made.reduce_scatter = [](void* user, void* data, const uint64_t* offsets,
                            mpc_dtype_t dtype) {
     return guard([&] {

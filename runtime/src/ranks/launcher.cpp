@@ -37,6 +37,14 @@ bool mpc::runtime::is_launched_by_open_mpi() {
   return read_number(kLaunchers[0].size, &size);
 }
 
+uint32_t mpc::runtime::launched_local_rank() {
+  uint32_t rank;
+  for (const char* name : {"OMPI_COMM_WORLD_LOCAL_RANK", "MPI_LOCALRANKID",
+                           "SLURM_LOCALID", "LOCAL_RANK"})
+    if (read_number(name, &rank)) return rank;
+  return 0;
+}
+
 uint32_t mpc_launched_ranks(uint32_t* out_rank) {
   for (const Variables& launcher : kLaunchers) {
     uint32_t size, rank;

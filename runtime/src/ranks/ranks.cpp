@@ -119,6 +119,14 @@ void Ranks::set_entries(const schema::Variant& variant,
                             bytes_of_state(*gradients_));
 }
 
+mpc_status_t Ranks::join_devices(Device* device, std::string* out_note) {
+  if (!gradients_ || device->host_memory(schema::Space::State)) return nullptr;
+  std::string why;
+  MPC_RETURN_IF_ERROR(device->join_ranks(communicator_, &device_ranks_, &why));
+  if (!device_ranks_) *out_note = "gradients go through host memory: " + why;
+  return nullptr;
+}
+
 mpc_status_t Ranks::share_update(Device* device, const schema::Variant& variant,
                                  uint32_t apply, bool shares_gradients) {
   if (!device->host_memory(schema::Space::State))
@@ -172,8 +180,24 @@ mpc_status_t Ranks::end_overlap(bool failed) {
 
 mpc_status_t Ranks::combine(Device* device, uint64_t update, bool has_batches,
                             bool are_summed) {
+  if (device_ranks_) {
+    // First the host: there a rank that is missing is noticed for certain.
+    MPC_RETURN_IF_ERROR(combine_small(device, update));
+    return sum_on_devices(device, has_batches);
+  }
   if (!are_summed) MPC_RETURN_IF_ERROR(sum_gradients(device, has_batches));
   return combine_small(device, update);
+}
+
+mpc_status_t Ranks::sum_on_devices(Device* device, bool has_batches) {
+  if (!has_batches) {
+    const std::vector<uint8_t> zeros(bytes_of_state(*gradients_));
+    MPC_RETURN_IF_ERROR(device->upload(schema::Space::State,
+                                       gradients_->offset(), zeros.data(),
+                                       zeros.size()));
+  }
+  return device_ranks_->sum(gradients_->offset(), count_of(gradients_->shape()),
+                            dtype_of(gradients_->dtype()));
 }
 
 mpc_status_t Ranks::combine_small(Device* device, uint64_t update) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "mpc/communicator.h"
@@ -37,6 +38,10 @@ class Ranks {
   // `entries` of the program compute gradients, `own` for its own batch size.
   void set_entries(const schema::Variant& variant,
                    const std::vector<uint32_t>& entries, uint32_t own);
+
+  // Lets devices that are not hosts add up gradients, if they can; otherwise
+  // `*out_note` says why gradients go through host memory.
+  mpc_status_t join_devices(Device* device, std::string* out_note);
 
   // From now on each rank updates the states of its own part of the gradients,
   // which `apply` does, and with `shares_gradients` also keeps only that part.
@@ -71,6 +76,7 @@ class Ranks {
 
   Ranks(const mpc_communicator_t& communicator, const mpc_program_t& program);
   mpc_status_t sum_gradients(Device* device, bool has_batches);
+  mpc_status_t sum_on_devices(Device* device, bool has_batches);
   mpc_status_t sum_bucket(uint8_t* gradients, size_t i) const;
   mpc_status_t combine_small(Device* device, uint64_t update);
   void combine_share(const Small& small);
@@ -84,6 +90,7 @@ class Ranks {
   std::vector<Bucket> buckets_;
   std::unique_ptr<Overlap> overlap_;  // Null: not needed yet.
   std::unique_ptr<Sharding> sharding_;
+  std::unique_ptr<DeviceRanks> device_ranks_;  // Null: hosts add up gradients.
   std::vector<Small> small_;
   uint64_t share_size_ = 0;
   std::vector<uint64_t> share_offsets_;

@@ -9,6 +9,7 @@
 #include "kernels/devices.h"
 #include "runtime/src/base/guard.h"
 #include "runtime/src/program/roles.h"
+#include "runtime/src/ranks/launcher.h"
 #include "runtime/src/session/session.h"
 
 namespace mpc::runtime {
@@ -130,6 +131,8 @@ mpc_status_t create_session(const mpc_program_t* program,
   session->files = &files;
   MPC_RETURN_IF_ERROR(
       Ranks::join(options.communicator, *program, &session->ranks));
+  // Each rank of a machine takes another one of its devices.
+  if (session->ranks) device_options.index = launched_local_rank();
   session->asynchronous = options.asynchronous != 0 && !session->ranks;
   session->allow_non_finite = options.allow_non_finite != 0;
   OpenedDevice opened;
@@ -155,6 +158,14 @@ mpc_status_t create_session(const mpc_program_t* program,
   session->input_room.reserve(most_inputs(*session->variant));
   MPC_RETURN_IF_ERROR(session->device->allocate(
       program->root->state_size(), session->variant->arena_size()));
+  if (session->ranks) {
+    std::string note;
+    MPC_RETURN_IF_ERROR(
+        session->ranks->join_devices(session->device.get(), &note));
+    if (!session->device_note.empty() && !note.empty())
+      session->device_note += "; ";
+    session->device_note += note;
+  }
   if (session->ranks && options.shard != MPC_SHARD_NONE)
     MPC_RETURN_IF_ERROR(session->ranks->share_update(
         session->device.get(), *session->variant,

@@ -1,5 +1,6 @@
 """Disturbs runs of three processes at random times, and checks that all of them end, that the last
-checkpoint is good, and that a run that continues it ends with the bits of an undisturbed one.
+checkpoint is good, and that a run that continues it ends with the bits of an undisturbed one. Half of
+the runs share their states, but not those that continue them.
 
     MPC_TOOLS=build/bin python3 test/bench/ranks/failures.py [--points 200] [--seed 0]
 
@@ -34,23 +35,25 @@ STEPS = 1500
 WAYS = {"kill": signal.SIGKILL, "stop": signal.SIGSTOP, "term": signal.SIGTERM, "disk": None}
 
 
-def command(folder):
+def command(folder, shard="none"):
     return [
         "m.mpc", "--data", f"{DIGITS}/digits-train.npz", f"--steps={STEPS}", "--checkpoint-dir", folder,
         "--checkpoint-every=40", "--threads=1", "--quiet", f"--rank-timeout={TIMEOUT}",
+        f"--shard={shard}",
     ]  # fmt: skip
 
 
-def disturb(way, folder, launcher, chance):
+def disturb(way, folder, shard, launcher, chance):
     """Disturbs a run; returns the seconds until it has ended, or None if it was too late."""
+    arguments = command(folder, shard)
     if way == "disk":
         # A limit on the size of files is a disk that is full for one rank: the first one writes.
-        limited = f"ulimit -f {chance.choice([1, 40, 90])}; exec mpc train " + " ".join(command(folder))
+        limited = f"ulimit -f {chance.choice([1, 40, 90])}; exec mpc train " + " ".join(arguments)
         begin = time.monotonic()
         process = start(launcher, RANKS, "bash", "-c", limited)
         process.communicate(timeout=60)
         return time.monotonic() - begin
-    process = start(launcher, RANKS, "mpc", "train", *command(folder))
+    process = start(launcher, RANKS, "mpc", "train", *arguments)
     time.sleep(chance.uniform(0.3, 2.5))
     pids = ranks_of(process)
     if len(pids) < RANKS:
@@ -86,7 +89,8 @@ def main():
             way = list(WAYS)[point % len(WAYS)]
             launcher = LAUNCHERS[point % len(LAUNCHERS)]
             shutil.rmtree("cut", ignore_errors=True)
-            took = disturb(way, "cut", launcher, chance)
+            shard = ("none", "gradients")[point // len(WAYS) % 2]
+            took = disturb(way, "cut", shard, launcher, chance)
             if took is None:
                 late += 1
             else:

@@ -140,6 +140,14 @@ CUresult FakeDriver::enqueue(CUstream stream, std::function<void()> work) {
   });
 }
 
+CUresult FakeDriver::enqueue_waiting(CUstream stream,
+                                     std::function<bool()> work) {
+  const std::lock_guard<State::Mutex> lock(state_->mutex);
+  return state_->enqueue(stream, [work = std::move(work)] {
+    return work() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
+  });
+}
+
 const Driver& FakeDriver::table() const { return state_->table; }
 
 void FakeDriver::add_kernel(const std::string& name, std::vector<size_t> sizes,

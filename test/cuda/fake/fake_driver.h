@@ -53,6 +53,10 @@ class FakeDriver {
   // Queues work on a stream (or records it, while it is captured), as a library
   // does. Device memory is memory of the host.
   cuda::CUresult enqueue(cuda::CUstream stream, std::function<void()> work);
+  // The same with work that may wait for others: while it returns false, it is
+  // not done, and is tried again when somebody asks for its stream.
+  cuda::CUresult enqueue_waiting(cuda::CUstream stream,
+                                 std::function<bool()> work);
 
   // Adds a kernel to modules that are not simulator images. `sizes` has the
   // bytes of each parameter.

@@ -29,6 +29,10 @@ void State::run(FakeStream* stream, const FakeEvent* event, uint64_t record) {
     stream->work.pop_front();
     // A broken device does no more work, but events still occur.
     CUresult result = work();
+    if (result == CUDA_ERROR_NOT_READY) {
+      stream->work.push_front(std::move(work));
+      return;
+    }
     if (result != CUDA_SUCCESS && broken == CUDA_SUCCESS) broken = result;
   }
 }
@@ -55,6 +59,12 @@ CUresult State::cuStreamDestroy_v2(CUstream handle) {
 }
 
 CUresult State::cuStreamQuery(CUstream handle) {
+  const FakeStream* stream = find_stream(handle);
+  if (stream && !stream->capture) {
+    run(find_stream(handle));
+    if (!stream->work.empty() && broken == CUDA_SUCCESS)
+      return CUDA_ERROR_NOT_READY;
+  }
   return cuStreamSynchronize(handle);
 }
 
@@ -66,6 +76,9 @@ CUresult State::cuStreamSynchronize(CUstream handle) {
     return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
   }
   run(stream);
+  // CUDA would wait; here others could not run meanwhile.
+  if (!stream->work.empty())
+    return refuse(CUDA_ERROR_NOT_READY, "cuStreamSynchronize waits for others");
   return broken;
 }
 

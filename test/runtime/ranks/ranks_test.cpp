@@ -7,29 +7,12 @@
 
 #include "test/runtime/package.h"
 #include "test/runtime/ranks/mailboxes.h"
+#include "test/runtime/ranks/package_for_ranks.h"
 
 namespace mpc::test {
 namespace {
 
 using runtime::Exchange;
-
-// A package for ranks. It adds gradients up, and an update takes at most
-// `accumulate` batches of each rank.
-PackageOptions for_ranks(uint32_t accumulate) {
-  PackageOptions options;
-  options.accumulate = accumulate;
-  options.loss_scaling = false;
-  options.guarded = true;
-  options.edit = [](program::ProgramT& program) {
-    for (const char* name : {"incomplete-updates", "data-parallel"}) {
-      auto option = std::make_unique<program::OptionT>();
-      option->name = name;
-      option->value = "weighted";
-      program.options.push_back(std::move(option));
-    }
-  };
-  return options;
-}
 
 SessionPtr create_rank(const ProgramPtr& program,
                        mpc_communicator_t communicator, bool overlaps = true) {

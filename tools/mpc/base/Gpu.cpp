@@ -5,7 +5,6 @@
 
 #include "kernels/catalog.h"
 #include "kernels/cuda/driver/device_images.h"
-#include "kernels/cuda/driver/library.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -26,21 +25,12 @@ static constexpr int kLeastArchitecture = 70;
 // Libraries
 //===----------------------------------------------------------------------===//
 
-static GpuLibrary<Nccl> loadNccl() {
-  static Nccl nccl;
-  GpuLibrary<Nccl> library;
-  const Symbol symbols[] = {{"ncclGetVersion", &nccl.ncclGetVersion}};
-  if (load_library("libnccl.so.2", symbols, 1, &library.missing))
-    library.table = &nccl;
-  return library;
-}
-
 GpuLibraries mpc::tool::loadGpuLibraries() {
   GpuLibraries libraries;
   libraries.driver.table = load_driver(&libraries.driver.missing);
   libraries.cublaslt.table = load_cublaslt(&libraries.cublaslt.missing);
   libraries.cudnn.table = load_cudnn(&libraries.cudnn.missing);
-  libraries.nccl = loadNccl();
+  libraries.nccl.table = load_nccl(&libraries.nccl.missing);
   libraries.imagesVersion = mpc::kernels::device_images_version();
   return libraries;
 }
@@ -82,7 +72,7 @@ static Json describeLibraries(const GpuLibraries &libraries) {
                         : absent(libraries.cudnn.missing);
   int version = 0;
   const Nccl *nccl = libraries.nccl.table;
-  if (nccl && nccl->ncclGetVersion(&version) == 0)
+  if (nccl && nccl->ncclGetVersion(&version) == ncclSuccess)
     json["NCCL"] = found(formatVersion(version), fileOf(nccl->ncclGetVersion));
   else
     json["NCCL"] =

@@ -5,6 +5,7 @@
 #include "kernels/cuda/cublaslt/cublaslt.h"
 #include "kernels/cuda/cudnn/cudnn.h"
 #include "kernels/cuda/driver/driver.h"
+#include "kernels/cuda/nccl/nccl.h"
 
 #include <nlohmann/json.hpp>
 
@@ -18,17 +19,12 @@ template <typename Table> struct GpuLibrary {
   std::string missing;          ///< Why it is missing.
 };
 
-/// The functions of NVIDIA's collective operations that are used here.
-struct Nccl {
-  int (*ncclGetVersion)(int *version); ///< 0 is success.
-};
-
 /// The libraries for using a GPU.
 struct GpuLibraries {
   GpuLibrary<cuda::Driver> driver;
   GpuLibrary<cuda::CublasLt> cublaslt;
   GpuLibrary<cuda::Cudnn> cudnn;
-  GpuLibrary<Nccl> nccl;
+  GpuLibrary<cuda::Nccl> nccl;
   /// The CUDA version of the nvcc that compiled mpc's own kernels, 13000 for
   /// 13.0; 0 if they were not compiled.
   int imagesVersion = 0;

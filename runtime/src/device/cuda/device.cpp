@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/src/device/cuda/collectives.h"
 #include "runtime/src/device/cuda/executable.h"
 #include "runtime/src/device/cuda/module.h"
 #include "runtime/src/device/driver.h"
@@ -31,6 +32,14 @@ class CudaDevice : public Device {
                         uint64_t size, MemoryKind memory_kind) const override;
   mpc_status_t locate(mpc_device_t device, const void* data,
                       MemoryKind* out_memory_kind) const override;
+  mpc_status_t join_ranks(const mpc_communicator_t& communicator,
+                          std::unique_ptr<DeviceRanks>* out_ranks,
+                          std::string* out_why) override {
+    ContextScope scope(gpu_);
+    MPC_RETURN_IF_ERROR(scope.take_status());
+    return join_gpus(gpu_, addresses(), stream_, communicator, out_ranks,
+                     out_why);
+  }
   mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) override;
 
  private:

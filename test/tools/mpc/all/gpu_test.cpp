@@ -95,7 +95,7 @@ protected:
     cudnn.cudnnGetVersion = []() -> size_t { return 91400; };
     nccl.ncclGetVersion = [](int *version) {
       *version = 22703;
-      return 0;
+      return ncclSuccess;
     };
     libraries.driver.table = &driver;
     libraries.cublaslt.table = &cublaslt;
