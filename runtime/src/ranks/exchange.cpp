@@ -97,6 +97,13 @@ mpc_communicator_t Exchange::communicator() {
 
 mpc_status_t Exchange::run(const std::vector<Message>& messages,
                            const char* what) {
+  mpc_status_t status = carry(messages, what);
+  has_failed_ |= status != nullptr;
+  return status;
+}
+
+mpc_status_t Exchange::carry(const std::vector<Message>& messages,
+                             const char* what) {
   // Receives first: their buffers are then known when data arrives.
   for (bool sends : {false, true})
     for (size_t slot = 0; slot < messages.size(); ++slot)
@@ -225,6 +232,15 @@ mpc_status_t Exchange::all_gather(void* data, const uint64_t* offsets) {
     MPC_RETURN_IF_ERROR(run(messages, "all_gather"));
   }
   return nullptr;
+}
+
+void Exchange::close() {
+  std::vector<uint8_t> farewells(transport_->size());
+  std::vector<uint64_t> offsets;
+  for (uint64_t i = 0; i <= farewells.size(); ++i) offsets.push_back(i);
+  if (!has_failed_)
+    mpc_status_free(all_gather(farewells.data(), offsets.data()));
+  transport_->close(!has_failed_);
 }
 
 }  // namespace mpc::runtime

@@ -40,6 +40,8 @@ class Transport {
   // Where a rank runs, for people; "" if that is not known.
   virtual std::string place(uint32_t rank) const = 0;
   virtual void abort(const char* reason) = 0;
+  // No messages follow. `in_order`: all ranks are here.
+  virtual void close(bool in_order) = 0;
 };
 
 // While in scope, the calling thread leaves its core to others when it waits
@@ -71,17 +73,22 @@ class Exchange {
   mpc_status_t reduce_scatter(void* data, const uint64_t* offsets,
                               mpc_dtype_t dtype);
   mpc_status_t all_gather(void* data, const uint64_t* offsets);
+  // Closes the transport when all ranks do so. If one is gone, for which the
+  // transport might wait forever, it is left as it is.
+  void close();
 
  private:
   template <typename T>
   mpc_status_t sum(T* data, const uint64_t* offsets);
   mpc_status_t run(const std::vector<Message>& messages, const char* what);
+  mpc_status_t carry(const std::vector<Message>& messages, const char* what);
   mpc_status_t lost(const std::vector<Message>& messages,
                     const std::vector<bool>& done, const char* what) const;
 
   const std::unique_ptr<Transport> transport_;
   const uint32_t timeout_seconds_;
   uint64_t calls_ = 0;
+  bool has_failed_ = false;
   Memory received_;
 };
 

@@ -4,10 +4,17 @@
 // not block, so that waiting has a limit.
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -62,14 +69,47 @@ struct MpichAbi {
   static void* status_ignore() { return reinterpret_cast<void*>(1); }
 };
 
+// With UCX over TCP, MPICH 4.0 sometimes waits forever in MPI_Finalize: a rank
+// that has closed its connections waits for the launcher, and does not answer
+// those that are closing theirs. After this time the process may end without
+// it.
+constexpr std::chrono::seconds kFinalizeTime(5);
+
+// Ends the process before the exit handlers of MPI's libraries, which a thread
+// still uses.
+void leave(int status, void*) {
+  std::fflush(nullptr);
+  ::_exit(status);
+}
+
+void finalize_for_a_while(int (*finalize)()) {
+  struct State {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_done = false;
+  };
+  auto state = std::make_shared<State>();
+  try {
+    std::thread([state, finalize] {
+      (void)finalize();
+      std::lock_guard<std::mutex> lock(state->mutex);
+      state->is_done = true;
+      state->changed.notify_all();
+    }).detach();
+  } catch (const std::system_error&) {
+    (void)finalize();
+    return;
+  }
+  std::unique_lock<std::mutex> lock(state->mutex);
+  if (!state->changed.wait_for(lock, kFinalizeTime,
+                               [&] { return state->is_done; }))
+    (void)::on_exit(leave, nullptr);
+}
+
 template <typename Abi>
 class Mpi final : public Transport {
  public:
   explicit Mpi(Library library) : library_(std::move(library)) {}
-  ~Mpi() override {
-    if (owns_) (void)finalize_();
-  }
-
   mpc_status_t open();
   uint32_t rank() const override { return static_cast<uint32_t>(rank_); }
   uint32_t size() const override { return static_cast<uint32_t>(size_); }
@@ -80,6 +120,9 @@ class Mpi final : public Transport {
     return rank < places_.size() ? places_[rank] : "";
   }
   void abort(const char* reason) override;
+  void close(bool in_order) override {
+    if (owns_ && in_order) finalize_for_a_while(finalize_);
+  }
   void set_places(std::vector<std::string> places) {
     places_ = std::move(places);
   }
@@ -235,6 +278,9 @@ mpc_status_t load_library(Library* out) {
 
 // A communicator and what it consists of.
 struct Opened : mpc_communicator_t {
+  ~Opened() {
+    if (exchange) exchange->close();
+  }
   std::unique_ptr<Exchange> exchange;
 };
 
@@ -243,7 +289,10 @@ mpc_status_t open_mpi(Library library, uint32_t timeout_seconds,
                       Opened* opened) {
   auto transport = std::make_unique<Mpi<Abi>>(std::move(library));
   Mpi<Abi>& mpi = *transport;
-  MPC_RETURN_IF_ERROR(mpi.open());
+  if (mpc_status_t status = mpi.open()) {
+    mpi.close(/*in_order=*/true);
+    return status;
+  }
   opened->exchange =
       std::make_unique<Exchange>(std::move(transport), timeout_seconds);
   static_cast<mpc_communicator_t&>(*opened) = opened->exchange->communicator();

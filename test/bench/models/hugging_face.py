@@ -33,8 +33,8 @@ def use_plain_attention(module):
     module.model.set_attn_implementation("eager")
 
 
-def gpt2(batch=4, length=256):
-    config = transformers.GPT2Config(resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
+def gpt2(batch=4, length=256, **sizes):
+    config = transformers.GPT2Config(resid_pdrop=0, embd_pdrop=0, attn_pdrop=0, **sizes)
     model = transformers.GPT2LMHeadModel(config)
     return decoder(model, batch, length, config.vocab_size)
 

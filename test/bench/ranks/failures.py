@@ -108,6 +108,8 @@ def main():
             run("mpc", "train", *command("cut"), "--resume", launcher=launcher, ranks=RANKS)
             if wrong := different(whole, states("cut")):
                 sys.exit(f"point {point}, {way}: {wrong} differ")
+            if (point + 1) % 20 == 0:
+                print(f"{point + 1} points", flush=True)
     for way, list_ in times.items():
         print(f"{way}: {len(list_)} times, ended after {max(list_):.1f} s at most, bits equal")
     print(f"too late: {late}")

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <thread>
 
 #include "test/runtime/package.h"
 #include "test/runtime/ranks/mailboxes.h"
@@ -90,6 +91,23 @@ TEST(Exchange, NamesTheRankThatIsMissing) {
                       std::to_string(self.rank));
       },
       /*timeout_seconds=*/1);
+}
+
+// Closes three ranks, but if `one_is_gone` not the last one.
+int close_ranks(bool one_is_gone) {
+  Mailboxes mailboxes(3);
+  std::vector<std::thread> ranks;
+  for (uint32_t rank = 0; rank < (one_is_gone ? 2 : 3); ++rank)
+    ranks.emplace_back([&, rank] {
+      Exchange(mailboxes.transport(rank), /*timeout_seconds=*/1).close();
+    });
+  for (std::thread& rank : ranks) rank.join();
+  return mailboxes.closed_in_order();
+}
+
+TEST(Exchange, ClosesInOrderOnlyWithAllRanks) {
+  EXPECT_EQ(close_ranks(false), 3);
+  EXPECT_EQ(close_ranks(true), 0);
 }
 
 }  // namespace

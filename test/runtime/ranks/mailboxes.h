@@ -2,6 +2,7 @@
 #ifndef MPC_TEST_RUNTIME_RANKS_MAILBOXES_H_
 #define MPC_TEST_RUNTIME_RANKS_MAILBOXES_H_
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -20,6 +21,8 @@ class Mailboxes {
 
   uint32_t size() const { return size_; }
   std::unique_ptr<runtime::Transport> transport(uint32_t rank);
+  // How many ranks were closed when all others were there.
+  int closed_in_order() const { return closed_in_order_; }
 
  private:
   class Rank;
@@ -31,6 +34,7 @@ class Mailboxes {
 
   const uint32_t size_;
   std::mutex mutex_;
+  std::atomic<int> closed_in_order_{0};
   std::vector<std::deque<Bytes>> boxes_;
 };
 

@@ -24,8 +24,15 @@ def ranks_of(process):
             pid = parents[pid][0]
         return False
 
-    def rank_of(pid):
-        with open(f"/proc/{pid}/environ") as file:
-            return int(re.search(r"(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)", file.read()).group(1))
-
-    return sorted((pid for pid in parents if parents[pid][1] == "mpc" and is_below(pid)), key=rank_of)
+    ranks = {}
+    for pid, (_, name) in parents.items():
+        if name != "mpc" or not is_below(pid):
+            continue
+        try:
+            with open(f"/proc/{pid}/environ") as file:
+                found = re.search(r"(?:OMPI_COMM_WORLD|PMI)_RANK=(\d+)", file.read())
+        except OSError:
+            continue  # It has ended.
+        if found:
+            ranks[pid] = int(found.group(1))
+    return sorted(ranks, key=ranks.get)
