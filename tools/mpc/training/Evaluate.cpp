@@ -4,10 +4,12 @@
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/training/Sampler.h"
+#include "tools/mpc/training/ranks/RankGroup.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <numeric>
 
 using namespace mpc::tool;
@@ -97,35 +99,100 @@ void mpc::tool::useBatchSize(uint64_t batch, const Program &program,
   metrics.setBatchSize(program, batch);
 }
 
+namespace {
+/// What `evaluate` adds up over batches.
+class LossSums {
+public:
+  explicit LossSums(size_t numParts) : parts(numParts) {
+    sums.struct_size = sizeof(sums);
+    sums.part_sums = parts.data();
+    sums.num_parts = numParts;
+  }
+  LossSums(LossSums &&) = default;
+  LossSums &operator=(LossSums &&) = default;
+
+  void add(const LossSums &other) {
+    sums.loss_sum += other.sums.loss_sum;
+    sums.weight_sum += other.sums.weight_sum;
+    sums.correct += other.sums.correct;
+    sums.counted += other.sums.counted;
+    sums.samples += other.sums.samples;
+    sums.has_accuracy |= other.sums.has_accuracy;
+    for (size_t i = 0; i < parts.size(); ++i)
+      parts[i] += other.parts[i];
+  }
+
+  std::string toBytes() const {
+    std::string bytes(reinterpret_cast<const char *>(&sums), sizeof(sums));
+    return bytes.append(reinterpret_cast<const char *>(parts.data()),
+                        parts.size() * sizeof(double));
+  }
+  size_t size() const { return sizeof(sums) + parts.size() * sizeof(double); }
+  void readBytes(const char *bytes) {
+    std::memcpy(&sums, bytes, sizeof(sums));
+    std::memcpy(parts.data(), bytes + sizeof(sums),
+                parts.size() * sizeof(double));
+    sums.part_sums = parts.data();
+  }
+
+  std::vector<double> parts;
+  mpc_metrics_t sums = {};
+};
+} // namespace
+
+/// Adds up the sums of all ranks, whose batches take turns, as one process
+/// would.
+static LossSums gatherSums(const RankGroup &ranks, const std::string &own,
+                           size_t numParts) {
+  const std::vector<std::string> all = ranks.gather(own);
+  LossSums total(numParts), batch(numParts);
+  for (size_t round = 0; round * batch.size() < all[0].size(); ++round)
+    for (const std::string &ofRank : all) {
+      if (round * batch.size() >= ofRank.size())
+        break;
+      batch.readBytes(ofRank.data() + round * batch.size());
+      total.add(batch);
+    }
+  return total;
+}
+
 Evaluation mpc::tool::evaluate(Session &session, const Program &program,
-                               Dataset &data, MetricSet *metrics) {
+                               Dataset &data, MetricSet *metrics,
+                               const RankGroup *ranks) {
   const uint64_t batch = data.batchSize(), count = data.numSamples();
   const uint64_t countedForLoss = countForLoss(program, data);
   const size_t numInputs = program.inputs("evaluate").size();
+  // Metrics need the outputs of all samples.
+  const bool isDivided = ranks && !metrics;
+  const uint64_t step = isDivided ? ranks->size() * batch : batch;
   if (metrics)
     metrics->begin();
   const std::vector<std::string> lossKeys = keysOfLosses(program);
-  std::vector<double> lossSums(lossKeys.size());
-  mpc_metrics_t sums = {};
-  sums.struct_size = sizeof(sums);
-  sums.part_sums = lossSums.data();
-  sums.num_parts = lossSums.size();
-  std::vector<uint64_t> indices;
-  for (uint64_t first = 0; first < count; first += batch) {
+  LossSums total(lossKeys.size());
+  std::string own;
+  for (uint64_t first = isDivided ? ranks->rank() * batch : 0; first < count;
+       first += step) {
     if (first >= countedForLoss && !metrics)
       break;
-    indices = batchAt(first, batch, count);
+    const std::vector<uint64_t> indices = batchAt(first, batch, count);
     const std::vector<mpc_tensor_t> &inputs = data.gather(indices);
-    data.prefetch(batchAt(first + batch, batch, count));
+    data.prefetch(batchAt(first + step, batch, count));
     if (first < countedForLoss) {
+      LossSums ofBatch(lossKeys.size());
       check(mpc_session_evaluate(session.get(), inputs.data(), numInputs,
-                                 indices.size(), &sums),
+                                 indices.size(), &ofBatch.sums),
             data.path);
-      requireFinite(sums.loss_sum, program, data, indices);
+      total.add(ofBatch);
+      requireFinite(total.sums.loss_sum, program, data, indices);
+      if (isDivided)
+        own += ofBatch.toBytes();
     }
     if (metrics)
       metrics->add(session, inputs, indices.size(), first);
   }
+  if (isDivided)
+    total = gatherSums(*ranks, own, lossKeys.size());
+  const mpc_metrics_t &sums = total.sums;
 
   Evaluation result;
   result.loss = sums.loss_sum / sums.weight_sum;
@@ -138,7 +205,7 @@ Evaluation mpc::tool::evaluate(Session &session, const Program &program,
     result.perplexity = std::exp(result.loss);
   for (size_t i = 0; i < lossKeys.size(); ++i) {
     MetricResult part = {lossKeys[i], /*isMax=*/false, {}, {}};
-    part.value.value = lossSums[i] / sums.weight_sum;
+    part.value.value = total.parts[i] / sums.weight_sum;
     result.metrics.push_back(std::move(part));
   }
   if (metrics)

@@ -13,6 +13,8 @@
 
 namespace mpc::tool {
 
+class RankGroup;
+
 struct Evaluation {
   double loss;                      ///< Weighted mean over all samples.
   std::optional<double> accuracy;   ///< In [0, 1]; for classifiers.
@@ -37,9 +39,11 @@ void useBatchSize(uint64_t batch, const Program &program, Dataset &data,
 /// do not count. A loss that is one number for the whole batch cannot be
 /// masked; in that case an incomplete last batch is left out, with a note on
 /// stderr. `metrics`, which may be null, are computed over all samples; `data`
-/// must then have its inputs.
+/// must then have its inputs. `ranks`, if not null, share the batches, unless
+/// there are metrics, and all get the same result as one process.
 Evaluation evaluate(Session &session, const Program &program, Dataset &data,
-                    MetricSet *metrics = nullptr);
+                    MetricSet *metrics = nullptr,
+                    const RankGroup *ranks = nullptr);
 
 /// Whether the exponential of the mean loss of `program` is a perplexity,
 /// because the loss is over the tokens of texts.

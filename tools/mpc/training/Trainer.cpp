@@ -517,7 +517,8 @@ void Trainer::evaluateNow() {
   if (!evalData || (lastEvaluation && evaluatedStep == step))
     return;
   observer.beginEvaluation(session);
-  lastEvaluation = evaluate(session, program, *evalData, metrics);
+  lastEvaluation =
+      evaluate(session, program, *evalData, metrics, options.ranks);
   observer.endEvaluation(session);
   evaluatedStep = step;
   logEvaluation();
@@ -534,7 +535,7 @@ Evaluation Trainer::evaluateWeights() {
                          "--eval-split");
   if (lastEvaluation && evaluatedStep == step)
     return *lastEvaluation;
-  return evaluate(session, program, *evalData, metrics);
+  return evaluate(session, program, *evalData, metrics, options.ranks);
 }
 
 bool Trainer::isEvaluationDue(bool epochEnds) const {

@@ -1,5 +1,6 @@
 """Checks runs of other numbers of processes: repeated, resumed, and with few batches left."""
 
+import json
 import re
 import shutil
 import sys
@@ -23,9 +24,19 @@ for folder, launcher in (("a", first), ("b", last)):
     assert len(accuracy) == 4 and output.count("left out in each epoch") == 1, output
 assert not different(states("a"), states("b"))
 
-# What 3 processes began 4, 2 and 1 can continue.
+# They share evaluations, whose sums are those of one process bit for bit.
+for metrics in ([], ["--metrics=f1"]):
+    shutil.rmtree("g", ignore_errors=True)
+    output = train("m.mpc", "g", *data, *tested, "--steps=9", "--json", *metrics, launcher=first, ranks=3)
+    rows = [json.loads(line) for line in output.splitlines() if line.startswith('{"eval_loss')]
+    alone = run("mpc", "eval", "m.mpc", "--data", tested[1], "--checkpoint", "g", "--json", *metrics)
+    expected = json.loads(alone.splitlines()[-1])
+    assert len(expected) == 2 + len(metrics), expected
+    assert expected.items() <= rows[-1].items(), (expected, rows)
+
+# What 3 processes began 5, 4, 2 and 1 can continue.
 train("m.mpc", "c", *data, "--epochs=1", launcher=last, ranks=3)
-for ranks, steps in ((4, 16 + 12), (2, 16 + 24), (1, 16 + 47)):
+for ranks, steps in ((5, 16 + 10), (4, 16 + 12), (2, 16 + 24), (1, 16 + 47)):
     folder = f"c{ranks}"
     shutil.copytree("c", folder)
     output = train(
