@@ -5,6 +5,7 @@
 #include "tools/mpc/Command.h"
 #include "tools/mpc/Version.h"
 #include "tools/mpc/base/Gpu.h"
+#include "tools/mpc/base/NumaNodes.h"
 #include "tools/mpc/base/Output.h"
 #include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Text.h"
@@ -117,6 +118,10 @@ static Json examine() {
   json["threads"] = mpc::runtime::default_threads();
   uint64_t pages = sysconf(_SC_PHYS_PAGES), pageSize = sysconf(_SC_PAGESIZE);
   json["memory"] = pages * pageSize;
+  const std::vector<NumaNode> nodes = findNumaNodes();
+  json["numa_nodes"] = Json::array();
+  for (const NumaNode &node : nodes)
+    json["numa_nodes"].push_back(node.cpus);
 
   const dnnl_version_t *dnnl = dnnl_version();
   json["libraries"]["oneDNN"] =
@@ -129,6 +134,8 @@ static Json examine() {
   json["libraries"]["LLVM"] = LLVM_VERSION_STRING;
 #endif
 
+  if (std::string advice = adviceFor(nodes); !advice.empty())
+    json["advice"] = advice;
   Json warnings = Json::array();
   if (!limit.error.empty())
     warnings.push_back(limit.error);
@@ -170,8 +177,16 @@ static void printMachine(const Json &json) {
   line("threads", format("%d on %d CPUs", json["threads"].get<int>(),
                          json["cpus"].get<int>()));
   line("memory", formatBytes(json["memory"].get<uint64_t>()));
+  std::string nodes;
+  for (const Json &cpus : json["numa_nodes"])
+    nodes += (nodes.empty() ? "" : " and ") + text(cpus);
+  if (json["numa_nodes"].size() > 1)
+    line("NUMA nodes",
+         format("%zu: CPUs %s", json["numa_nodes"].size(), nodes.c_str()));
   for (const auto &[library, version] : json["libraries"].items())
     line(library, text(version));
+  if (json.contains("advice"))
+    line("advice", text(json["advice"]));
   for (const Json &warning : json["warnings"])
     line("warning", text(warning));
 }
