@@ -52,13 +52,14 @@ MPC_API uint32_t mpc_launched_ranks(uint32_t* out_rank);
 // which is loaded from the system: the library that the environment variable
 // MPC_MPI_LIBRARY names, else one that suits the launcher (Open MPI, MPICH and
 // those compatible with it). Initializes MPI if the program has not; then
-// mpc_communicator_close finalizes it. Functions wait at most `timeout_seconds`
-// for another rank.
+// closing the last communicator finalizes it, after which none can be opened.
+// Functions wait at most `timeout_seconds` for another rank.
 //
 // Sums are added in the order of the ranks. One thread may use the communicator
 // at a time. The caller must close `*out`.
 //
-// Returns MPC_UNAVAILABLE if there is no MPI, or it cannot be initialized.
+// Returns MPC_UNAVAILABLE if there is no MPI, or it cannot be initialized or
+// has been finalized.
 MPC_API MPC_MUST_USE mpc_status_t
 mpc_communicator_open(uint32_t timeout_seconds, mpc_communicator_t** out);
 

@@ -169,6 +169,31 @@ class ThreadPool {
   mpc_thread_pool_t pool_ = {this, call};
 };
 
+// All ranks that a launcher has started, for sessions, which it must outlive:
+// options.communicator = communicator.get().
+class Communicator {
+ public:
+  Status open(uint32_t timeout_seconds) {
+    mpc_communicator_t* communicator;
+    mpc_status_t status = mpc_communicator_open(timeout_seconds, &communicator);
+    if (!status) communicator_.reset(communicator);
+    return status;
+  }
+  // Only after open().
+  uint32_t rank() const { return communicator_->rank; }
+  uint32_t size() const { return communicator_->size; }
+  // NULL before open().
+  const mpc_communicator_t* get() const { return communicator_.get(); }
+
+ private:
+  struct Close {
+    void operator()(mpc_communicator_t* communicator) const {
+      mpc_communicator_close(communicator);
+    }
+  };
+  std::unique_ptr<mpc_communicator_t, Close> communicator_;
+};
+
 class Session {
  public:
   // `program` must outlive the session.

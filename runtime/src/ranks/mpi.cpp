@@ -38,6 +38,14 @@ struct Library {
   void* find(const char* symbol) const { return ::dlsym(handle, symbol); }
 };
 
+// MPI can be initialized once in a process, so the communicators share it.
+struct Initialization {
+  std::mutex mutex;
+  size_t communicators = 0;  // That are open.
+  bool is_own = false;       // Not by the program, so the last one finalizes.
+};
+Initialization initialization;
+
 // The handles of Open MPI are addresses of its objects.
 struct OpenMpiAbi {
   using Comm = void*;
@@ -121,7 +129,11 @@ class Mpi final : public Transport {
   }
   void abort(const char* reason) override;
   void close(bool in_order) override {
-    if (owns_ && in_order) finalize_for_a_while(finalize_);
+    std::lock_guard<std::mutex> lock(initialization.mutex);
+    if (!std::exchange(is_open_, false)) return;
+    if (--initialization.communicators == 0 &&
+        std::exchange(initialization.is_own, false) && in_order)
+      finalize_for_a_while(finalize_);
   }
   void set_places(std::vector<std::string> places) {
     places_ = std::move(places);
@@ -144,6 +156,7 @@ class Mpi final : public Transport {
 
   const Library library_;
   int (*initialized_)(int*) = nullptr;
+  int (*finalized_)(int*) = nullptr;
   int (*init_)(int*, char***, int, int*) = nullptr;
   int (*query_thread_)(int*) = nullptr;
   int (*finalize_)() = nullptr;
@@ -158,7 +171,7 @@ class Mpi final : public Transport {
                 Request*) = nullptr;
   int (*test_)(Request*, int*, void*) = nullptr;
   int (*abort_)(Comm, int) = nullptr;
-  bool owns_ = false;  // Initialized MPI, so finalizes it.
+  bool is_open_ = false;
   int thread_level_ = 0;
   Comm comm_ = {};
   int rank_ = 0, size_ = 1;
@@ -169,7 +182,7 @@ class Mpi final : public Transport {
 template <typename Abi>
 mpc_status_t Mpi<Abi>::open() {
   if (!load(&initialized_, "MPI_Initialized") ||
-      !load(&init_, "MPI_Init_thread") ||
+      !load(&finalized_, "MPI_Finalized") || !load(&init_, "MPI_Init_thread") ||
       !load(&query_thread_, "MPI_Query_thread") ||
       !load(&finalize_, "MPI_Finalize") ||
       !load(&comm_rank_, "MPI_Comm_rank") ||
@@ -181,13 +194,24 @@ mpc_status_t Mpi<Abi>::open() {
       !load(&test_, "MPI_Test") || !load(&abort_, "MPI_Abort"))
     return mpc_status_make(MPC_UNAVAILABLE, "'%s' lacks functions of MPI",
                            library_.name.c_str());
-  int is_initialized = 0, error = initialized_(&is_initialized);
+  std::lock_guard<std::mutex> lock(initialization.mutex);
+  int is_initialized = 0, is_finalized = 0;
+  int error = initialized_(&is_initialized);
+  if (!error) error = finalized_(&is_finalized);
+  if (!error && is_finalized)
+    return mpc_status_make(
+        MPC_UNAVAILABLE,
+        "'%s' has been finalized, as it is when the last communicator is "
+        "closed, and cannot be initialized again; keep one open",
+        library_.name.c_str());
   if (!error && !is_initialized) {
     error = init_(nullptr, nullptr, kSerialized, &thread_level_);
-    owns_ = error == 0;
+    initialization.is_own = error == 0;
   } else if (!error) {
     error = query_thread_(&thread_level_);
   }
+  is_open_ = error == 0;
+  initialization.communicators += is_open_;
   // A communicator of our own: messages of the program cannot meet ours.
   if (!error) error = comm_dup_(Abi::world(library_), &comm_);
   if (!error) error = set_errhandler_(comm_, Abi::errors_return(library_));

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <numeric>
 #include <thread>
 
+#include "mpc/runtime.hpp"
 #include "test/runtime/package.h"
 #include "test/runtime/ranks/mailboxes.h"
 
@@ -108,6 +110,17 @@ int close_ranks(bool one_is_gone) {
 TEST(Exchange, ClosesInOrderOnlyWithAllRanks) {
   EXPECT_EQ(close_ranks(false), 3);
   EXPECT_EQ(close_ranks(true), 0);
+}
+
+TEST(Communicator, NeedsMpi) {
+  setenv("MPC_MPI_LIBRARY", "no-such-mpi.so", 1);
+  Communicator communicator;
+  const Status status = communicator.open(1);
+  unsetenv("MPC_MPI_LIBRARY");
+  EXPECT_EQ(status.code(), MPC_UNAVAILABLE);
+  EXPECT_NE(std::string(status.message()).find("no-such-mpi.so"),
+            std::string::npos);
+  EXPECT_EQ(communicator.get(), nullptr);
 }
 
 }  // namespace
