@@ -19,6 +19,7 @@
 #ifndef MPC_TRAIN_H_
 #define MPC_TRAIN_H_
 
+#include "mpc/communicator.h"
 #include "mpc/program.h"
 #include "mpc/session.h"
 #include "mpc/status.h"
@@ -74,6 +75,26 @@ typedef void (*mpc_message_handler_t)(void* user, mpc_message_kind_t kind,
 MPC_API void mpc_train_options_set_handler(mpc_train_options_t* options,
                                            mpc_message_handler_t handler,
                                            void* user);
+
+// Lets all trainers that are created with these options from now on train one
+// model together with the other ranks; NULL, the default: alone. The struct is
+// copied, but what it refers to must outlive the trainers. The program must be
+// compiled with the option "data-parallel".
+//
+// Each rank has a trainer with the same program, data and options, and calls
+// the same functions in the same order; what differs is refused. Each goes
+// through all batches and runs its own: batch i of an epoch belongs to rank i
+// modulo their number. The first rank writes checkpoints and logs. All of them
+// send messages. mpc_trainer_run returns on all ranks if mpc_trainer_stop is
+// called on one.
+//
+// If a function fails on one rank only, the others wait for it: call `abort` of
+// the communicator, or end the process.
+//
+// Returns MPC_INVALID_ARGUMENT, and changes nothing, if the communicator is
+// invalid.
+MPC_API MPC_MUST_USE mpc_status_t mpc_train_options_set_communicator(
+    mpc_train_options_t* options, const mpc_communicator_t* communicator);
 
 //===----------------------------------------------------------------------===//
 // Datasets

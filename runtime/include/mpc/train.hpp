@@ -27,6 +27,11 @@ class TrainOptions {
     mpc_train_options_set_handler(get(), handler, user);
     return nullptr;
   }
+  // See mpc_train_options_set_communicator.
+  Status set_communicator(const mpc_communicator_t* communicator) {
+    if (mpc_status_t status = create()) return status;
+    return mpc_train_options_set_communicator(get(), communicator);
+  }
   // NULL if nothing was set.
   mpc_train_options_t* get() const { return options_.get(); }
 

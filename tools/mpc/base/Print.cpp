@@ -83,6 +83,8 @@ MessagesTo::MessagesTo(MessageSink &sink) : previous(currentSink) {
 
 MessagesTo::~MessagesTo() { currentSink = previous; }
 
+MessageSink *mpc::tool::currentMessages() { return currentSink; }
+
 void mpc::tool::printMessage(const std::string &subject, const char *kind,
                              const std::string &text) {
   if (currentSink)

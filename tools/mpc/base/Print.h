@@ -56,6 +56,9 @@ private:
   MessageSink *const previous;
 };
 
+/// Where the messages of this thread go; null: to stderr.
+MessageSink *currentMessages();
+
 /// Prints "<subject>: <kind>: <text>" to stderr: "mpc: note: ...". If there is
 /// a sink, it receives `kind` and `text` instead.
 void printMessage(const std::string &subject, const char *kind,

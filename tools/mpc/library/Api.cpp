@@ -29,6 +29,8 @@ static mpc_code_t codeOf(ExitCode exitCode) {
     return MPC_OUT_OF_MEMORY;
   case NoDevice:
     return MPC_UNAVAILABLE;
+  case RankLost:
+    return MPC_RANK_LOST;
   case Ok:
   case Error:
   case Stopped:

@@ -4,6 +4,8 @@
 #include "tools/mpc/base/Text.h"
 #include "tools/mpc/options/Help.h"
 
+#include "runtime/src/base/guard.h"
+
 #include <algorithm>
 
 using namespace mpc::tool;
@@ -135,4 +137,24 @@ void mpc_train_options_set_handler(mpc_train_options_t *options,
                                    mpc_message_handler_t handler, void *user) {
   if (options)
     options->messages.set(handler, user);
+}
+
+mpc_status_t
+mpc_train_options_set_communicator(mpc_train_options_t *options,
+                                   const mpc_communicator_t *communicator) {
+  MessageHandler none;
+  return runApi(none, [&] {
+    requireArgument(options, "options");
+    mpc_communicator_t own = {};
+    if (communicator) {
+      check(mpc::runtime::copy_in(communicator, "the communicator", &own));
+      if (own.rank >= own.size)
+        throw Failure(Usage,
+                      format("the communicator says that this is rank %u of %u",
+                             own.rank, own.size));
+      if (!own.reduce_scatter || !own.all_gather || !own.abort)
+        throw Failure(Usage, "the communicator lacks one of its functions");
+    }
+    options->communicator = own;
+  });
 }

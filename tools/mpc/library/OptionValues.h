@@ -31,6 +31,7 @@ private:
 struct mpc_train_options_s {
   mpc::tool::OptionValues values;
   mpc::tool::MessageHandler messages;
+  mpc_communicator_t communicator = {}; ///< `size` is 0 if there is none.
 };
 
 #endif // MPC_TOOLS_MPC_LIBRARY_OPTIONVALUES_H

@@ -4,11 +4,13 @@
 #include "tools/mpc/library/DatasetObject.h"
 #include "tools/mpc/library/OptionValues.h"
 #include "tools/mpc/training/Trainer.h"
+#include "tools/mpc/training/ranks/RankGroup.h"
 
 #include "runtime/src/base/guard.h"
 
 #include <atomic>
 #include <cmath>
+#include <cstdlib>
 
 using namespace mpc::tool;
 
@@ -31,7 +33,8 @@ struct mpc_trainer_s : TrainObserver {
 
   MessageHandler messages;
   std::atomic<bool> stops = false;
-  std::string failure; ///< The error of an earlier call.
+  std::string failure;            ///< The error of an earlier call.
+  std::optional<RankGroup> ranks; ///< None: this process is alone.
   TrainOptions options;
   Program program;
   std::unique_ptr<MetricSet> metrics;
@@ -97,6 +100,14 @@ static void requireSameClasses(const Dataset &data, const Dataset &evalData) {
                                "of the training data");
 }
 
+/// Throws unless a program can be trained by several ranks.
+static void requireDataParallel(const Program &program) {
+  if (program.option("data-parallel").empty())
+    throw Failure(Usage, "the program was compiled for one process, but the "
+                         "communicator has several ranks; compile the model "
+                         "with option 'data-parallel'");
+}
+
 mpc_trainer_s::mpc_trainer_s(const mpc_program_t *program,
                              const mpc_dataset_t *given,
                              const mpc_dataset_t *givenEval,
@@ -105,6 +116,12 @@ mpc_trainer_s::mpc_trainer_s(const mpc_program_t *program,
       program(program, "the program") {
   if (values)
     messages = values->messages;
+  if (values && values->communicator.size > 1) {
+    options.ranks = &ranks.emplace(values->communicator);
+    requireDataParallel(this->program);
+    if (options.session.threads == 0 && !std::getenv("OMP_NUM_THREADS"))
+      options.session.threads = RankGroup::shareOfCpus();
+  }
   requireFor(program, given, "data");
   if (givenEval) {
     requireFor(program, givenEval, "eval_data");

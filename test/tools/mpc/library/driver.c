@@ -1,5 +1,6 @@
 // Trains with libmpctrain, for tests:
 //   mpc-train-driver steps|run|stop|own PACKAGE KIND PATH [OPTION=VALUE...]
+//   mpc-train-driver ranks PACKAGE KIND PATH [OPTION=VALUE...], under mpirun
 //   mpc-train-driver misuse PACKAGE PATH FOLDER
 #define _POSIX_C_SOURCE 200809L
 #include "driver.h"
@@ -58,6 +59,14 @@ static void train(int by_steps) {
     print_metrics();
   if (*mpc_trainer_checkpoint(trainer))
     printf("checkpoint %s\n", mpc_trainer_checkpoint(trainer));
+}
+
+// What a rank does that does not print.
+static void train_silently(void) {
+  mpc_trainer_info_t info = {.struct_size = sizeof(info)};
+  check(mpc_trainer_run(trainer, &info));
+  if (!info.done)
+    exit(1);
 }
 
 static void *stop_later(void *unused) {
@@ -122,6 +131,7 @@ static void evaluate_twice(mpc_dataset_t *data) {
 int main(int argc, char **argv) {
   mpc_program_t *program;
   mpc_train_options_t *options;
+  mpc_communicator_t *communicator = NULL;
   mpc_dataset_t *data, *eval_data = NULL;
   const char *mode = argc > 4 ? argv[1] : "";
   if (!strcmp(mode, "misuse"))
@@ -130,6 +140,10 @@ int main(int argc, char **argv) {
     exit(1);
   check(mpc_program_load_file(argv[2], &program));
   options = parse_options(argv + 5);
+  if (!strcmp(mode, "ranks")) {
+    check(mpc_communicator_open(60, &communicator));
+    check(mpc_train_options_set_communicator(options, communicator));
+  }
   data = open_data(program, NULL, argv[3], argv[4], options);
   if (!strcmp(mode, "own"))
     eval_data = open_data(program, "evaluate", argv[3], argv[4], options);
@@ -137,6 +151,8 @@ int main(int argc, char **argv) {
   mpc_train_options_destroy(options);
   if (!strcmp(mode, "stop"))
     stop_runs();
+  else if (communicator && communicator->rank > 0)
+    train_silently();
   else
     train(!strcmp(mode, "steps"));
   if (eval_data)
@@ -145,5 +161,6 @@ int main(int argc, char **argv) {
   mpc_dataset_destroy(eval_data);
   mpc_dataset_destroy(data);
   mpc_program_destroy(program);
+  mpc_communicator_close(communicator);
   return 0;
 }

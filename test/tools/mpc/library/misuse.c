@@ -19,6 +19,46 @@ static mpc_status_t read_nothing(void *user, const uint64_t *samples,
   return NULL;
 }
 
+static mpc_status_t add_nothing(void *user, void *data, const uint64_t *offsets,
+                                mpc_dtype_t dtype) {
+  (void)user, (void)data, (void)offsets, (void)dtype;
+  return NULL;
+}
+
+static mpc_status_t gather_nothing(void *user, void *data,
+                                   const uint64_t *offsets) {
+  (void)user, (void)data, (void)offsets;
+  return NULL;
+}
+
+static void abort_nothing(void *user, const char *reason) {
+  (void)user, (void)reason;
+}
+
+static mpc_communicator_t make_communicator(void) {
+  const mpc_communicator_t made = {.struct_size = sizeof(made),
+                                   .size = 2,
+                                   .reduce_scatter = add_nothing,
+                                   .all_gather = gather_nothing,
+                                   .abort = abort_nothing};
+  return made;
+}
+
+static void misuse_communicators(mpc_train_options_t *options) {
+  mpc_communicator_t bad = make_communicator();
+  print("communicator of NULL", mpc_train_options_set_communicator(NULL, &bad));
+  bad.struct_size = 0;
+  print("communicator without size",
+        mpc_train_options_set_communicator(options, &bad));
+  bad = make_communicator();
+  bad.rank = 2;
+  print("rank 2", mpc_train_options_set_communicator(options, &bad));
+  bad = make_communicator();
+  bad.abort = NULL;
+  print("abort NULL", mpc_train_options_set_communicator(options, &bad));
+  check(mpc_train_options_set_communicator(options, NULL));
+}
+
 static void misuse_options(void) {
   static const char *const settings[][2] = {
       {"epoch", "3"},       {"--epochs", "3"}, {"epochs", "0"},
@@ -38,6 +78,7 @@ static void misuse_options(void) {
   print("set name NULL", mpc_train_options_set(options, NULL, "1"));
   print("set value NULL", mpc_train_options_set(options, "lr", NULL));
   mpc_train_options_set_handler(NULL, NULL, NULL);
+  misuse_communicators(options);
   mpc_train_options_destroy(options);
   mpc_train_options_destroy(NULL);
 }
@@ -128,6 +169,18 @@ static void create_with(const mpc_program_t *program, const mpc_dataset_t *data,
   mpc_train_options_destroy(options);
 }
 
+static void create_on_ranks(const mpc_program_t *program,
+                            const mpc_dataset_t *data) {
+  const mpc_communicator_t communicator = make_communicator();
+  mpc_train_options_t *options;
+  mpc_trainer_t *trainer;
+  check(mpc_train_options_create(&options));
+  check(mpc_train_options_set_communicator(options, &communicator));
+  print("create ranks",
+        mpc_trainer_create(program, data, NULL, options, &trainer));
+  mpc_train_options_destroy(options);
+}
+
 static void misuse_trainers(const mpc_program_t *program,
                             const mpc_program_t *other, const char *path,
                             const char *arrays) {
@@ -141,6 +194,7 @@ static void misuse_trainers(const mpc_program_t *program,
   print("data NULL", mpc_trainer_create(program, NULL, NULL, NULL, &trainer));
   print("out NULL", mpc_trainer_create(program, data, NULL, NULL, NULL));
   print("other program", mpc_trainer_create(other, data, NULL, NULL, &trainer));
+  create_on_ranks(program, data);
   create_with(program, data, NULL, "resume", "yes");
   create_with(program, data, NULL, "patience", "3");
   create_with(program, data, NULL, "scale", "1/255");

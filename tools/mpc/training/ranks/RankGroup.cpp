@@ -1,9 +1,11 @@
 //===- RankGroup.cpp - Processes that train one model ---------------------===//
 
 #include "tools/mpc/training/ranks/RankGroup.h"
+#include "tools/mpc/base/Print.h"
 #include "tools/mpc/base/Runtime.h"
 #include "tools/mpc/base/Text.h"
 
+#include <locale.h>
 #include <sched.h>
 #include <unistd.h>
 
@@ -21,16 +23,16 @@ static constexpr std::chrono::seconds kSignOfLife(1);
 std::unique_ptr<RankGroup> RankGroup::join(uint32_t timeout) {
   if (mpc_launched_ranks(nullptr) <= 1)
     return nullptr;
-  mpc_communicator_t *communicator = nullptr;
-  check(mpc_communicator_open(timeout, &communicator));
-  return std::unique_ptr<RankGroup>(new RankGroup(communicator));
+  mpc_communicator_t *opened = nullptr;
+  check(mpc_communicator_open(timeout, &opened));
+  auto group = std::make_unique<RankGroup>(*opened);
+  group->opened = opened;
+  return group;
 }
-
-RankGroup::~RankGroup() { mpc_communicator_close(communicator); }
 
 void RankGroup::gatherBytes(void *data,
                             const std::vector<uint64_t> &offsets) const {
-  check(communicator->all_gather(communicator->user, data, offsets.data()));
+  check(communicator.all_gather(communicator.user, data, offsets.data()));
 }
 
 std::vector<std::string> RankGroup::gather(const std::string &text) const {
@@ -62,6 +64,17 @@ void RankGroup::checkEqual(const std::string &what,
                         what.c_str(), i, values[i].c_str(), values[0].c_str()));
 }
 
+/// The action with the locale and the messages of this thread, for another one.
+static std::function<void()> asHere(const std::function<void()> &action) {
+  return [&action, locale = uselocale(nullptr), sink = currentMessages()] {
+    uselocale(locale);
+    if (!sink)
+      return action();
+    MessagesTo scope(*sink);
+    action();
+  };
+}
+
 /// An outcome as text: "" while there is none, the exit code and the message if
 /// it is a failure.
 static std::string outcomeOf(std::future<void> &work) {
@@ -78,7 +91,7 @@ static std::string outcomeOf(std::future<void> &work) {
 void RankGroup::onFirst(const std::function<void()> &action) const {
   std::future<void> work;
   if (isFirst())
-    work = std::async(std::launch::async, action);
+    work = std::async(std::launch::async, asHere(action));
   for (;;) {
     std::string outcome;
     if (isFirst() && work.wait_for(kSignOfLife) == std::future_status::ready)
@@ -94,12 +107,13 @@ void RankGroup::onFirst(const std::function<void()> &action) const {
 }
 
 void RankGroup::abort(const std::string &reason) const {
-  communicator->abort(communicator->user, reason.c_str());
+  communicator.abort(communicator.user, reason.c_str());
 }
 
 uint32_t RankGroup::shareOfCpus() {
   const char *local = nullptr;
-  for (const char *name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
+  for (const char *name :
+       {"LOCAL_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"})
     if (const char *value = std::getenv(name))
       local = value;
   const long here = local ? std::atol(local) : 1;

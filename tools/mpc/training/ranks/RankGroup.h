@@ -26,13 +26,16 @@ public:
   /// The group of this process; null if it is alone. Functions wait at most
   /// `timeout` seconds for another rank.
   static std::unique_ptr<RankGroup> join(uint32_t timeout);
-  ~RankGroup();
+  /// The group of a communicator of the caller, which must outlive it.
+  explicit RankGroup(const mpc_communicator_t &communicator)
+      : communicator(communicator) {}
+  ~RankGroup() { mpc_communicator_close(opened); }
   RankGroup(const RankGroup &) = delete;
   RankGroup &operator=(const RankGroup &) = delete;
 
-  const mpc_communicator_t *get() const { return communicator; }
-  uint32_t rank() const { return communicator->rank; }
-  uint32_t size() const { return communicator->size; }
+  const mpc_communicator_t *get() const { return &communicator; }
+  uint32_t rank() const { return communicator.rank; }
+  uint32_t size() const { return communicator.size; }
   bool isFirst() const { return rank() == 0; }
 
   /// The texts of all ranks, in their order.
@@ -41,8 +44,8 @@ public:
   /// Throws a SharedFailure if the values of `what` differ.
   void checkEqual(const std::string &what, const std::string &value) const;
 
-  /// Runs `action` on the first rank, which may take long, while the others
-  /// wait. If it throws, all ranks throw a SharedFailure.
+  /// Runs `action` on the first rank, in another thread, which may take long,
+  /// while the others wait. If it throws, all ranks throw a SharedFailure.
   void onFirst(const std::function<void()> &action) const;
 
   /// Ends the other ranks. They are told to end as soon as possible, without
@@ -54,11 +57,10 @@ public:
   static uint32_t shareOfCpus();
 
 private:
-  explicit RankGroup(mpc_communicator_t *communicator)
-      : communicator(communicator) {}
   void gatherBytes(void *data, const std::vector<uint64_t> &offsets) const;
 
-  mpc_communicator_t *const communicator;
+  const mpc_communicator_t communicator;
+  mpc_communicator_t *opened = nullptr; ///< By join(), which closes it.
 };
 
 } // namespace mpc::tool
