@@ -20,9 +20,27 @@ using namespace mpc::tool;
 /// How often the first rank says that it is still busy.
 static constexpr std::chrono::seconds kSignOfLife(1);
 
+/// Throws a Failure if torchrun, or a launcher with the same variables, has
+/// started several processes: each would train a model of its own.
+static void requireNoTorchrun() {
+  const char *rank = std::getenv("RANK"), *size = std::getenv("WORLD_SIZE");
+  if (!rank || !std::getenv("MASTER_ADDR") || !size || std::atol(size) <= 1)
+    return;
+  throw Failure(
+      Usage,
+      format(
+          "this is process %s of %s by the variables RANK and WORLD_SIZE, "
+          "which torchrun sets, but mpc train needs MPI to reach the others; "
+          "start it with mpirun -n %s, train from Python with mpc.Trainer, "
+          "or unset WORLD_SIZE to train with this process alone",
+          rank, size, size));
+}
+
 std::unique_ptr<RankGroup> RankGroup::join(uint32_t timeout) {
-  if (mpc_launched_ranks(nullptr) <= 1)
+  if (mpc_launched_ranks(nullptr) <= 1) {
+    requireNoTorchrun();
     return nullptr;
+  }
   mpc_communicator_t *opened = nullptr;
   check(mpc_communicator_open(timeout, &opened));
   auto group = std::make_unique<RankGroup>(*opened);

@@ -24,7 +24,8 @@ class SharedFailure : public Failure {
 class RankGroup {
 public:
   /// The group of this process; null if it is alone. Functions wait at most
-  /// `timeout` seconds for another rank.
+  /// `timeout` seconds for another rank. Throws a Failure if a launcher whose
+  /// processes cannot find each other has started it.
   static std::unique_ptr<RankGroup> join(uint32_t timeout);
   /// The group of a communicator of the caller, which must outlive it.
   explicit RankGroup(const mpc_communicator_t &communicator)
