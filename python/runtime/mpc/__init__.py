@@ -31,11 +31,13 @@ from mpc._errors import (
     IoError,
     NumericError,
     OutOfMemory,
+    RankLost,
     TrainNote,
     Unavailable,
 )
 from mpc._gradients import gradients, tensors
 from mpc._program import Program, StateSpec, TensorSpec
+from mpc._ranks.communicator import Communicator, communicator
 from mpc._report import Report
 from mpc._runtime import StepFuture, StepInfo
 from mpc._session import Batch, Metrics, Session, States
@@ -54,6 +56,7 @@ __all__ = [
     "Bisection",
     "ComparedOp",
     "ComparedStep",
+    "Communicator",
     "Comparison",
     "CompileError",
     "CompileMessage",
@@ -75,6 +78,7 @@ __all__ = [
     "Profile",
     "Program",
     "Ranges",
+    "RankLost",
     "Report",
     "Session",
     "StateSpec",
@@ -92,6 +96,7 @@ __all__ = [
     "TrainingArguments",
     "Unavailable",
     "bisect",
+    "communicator",
     "compare",
     "compile",
     "from_torch",

@@ -45,6 +45,10 @@ class Damaged(Error):
     """A file is incomplete or has changed: use another copy."""
 
 
+class RankLost(Error):
+    """Another process of the run is gone or does not answer: start all again, from a checkpoint."""
+
+
 class NumericError(Error, ArithmeticError):
     """Training diverged: a loss, a gradient or a weight is not finite.
 
@@ -104,6 +108,7 @@ _BY_CODE: tuple[type[Error], ...] = (
     IoError,
     Damaged,
     NumericError,
+    RankLost,
 )
 
 
@@ -122,6 +127,7 @@ _BY_EXIT: dict[int, type[Error]] = {
     6: NumericError,
     7: OutOfMemory,
     8: Unavailable,
+    9: RankLost,
 }
 
 

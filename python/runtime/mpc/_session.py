@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
+import zlib
 from typing import TYPE_CHECKING, Any, Iterable, Iterator, Mapping, NamedTuple, Self
 
 import numpy as np
@@ -11,8 +12,11 @@ import numpy as np
 from mpc import _runtime
 from mpc._arrays import by_order, on_host, suggest
 from mpc._batches import cut, join, plan
-from mpc._errors import InvalidArgument
+from mpc._errors import InvalidArgument, user_level
 from mpc._program import Program, StateSpec, TensorSpec
+from mpc._ranks.adapters import to_communicator
+from mpc._ranks.communicator import require_same
+from mpc._ranks.launch import launched, share_of_cpus
 from mpc._runtime import StepInfo
 
 if TYPE_CHECKING:
@@ -32,6 +36,18 @@ class Metrics(NamedTuple):
     accuracy: float | None  #: The share of correct predictions; None if the loss has no classes.
     samples: int
     parts: dict[str, float]  #: The mean of each loss, if the loss is a sum of several.
+
+
+def _warn_of_others() -> None:
+    """Warns that each of several processes would train a model of its own."""
+    rank, size = launched()
+    if size > 1:
+        warnings.warn(
+            f"this is process {rank} of {size}, but the session has no communicator, so each trains "
+            "a model of its own; pass communicator=mpc.communicator() or another one, or False to "
+            "train alone",
+            RuntimeWarning, stacklevel=user_level(),
+        )
 
 
 class States(Mapping[str, np.ndarray[Any, Any]]):
@@ -97,10 +113,21 @@ class Session(_runtime.Session):
         seed: For dropout and random initial values.
         copy: Copy arrays that are not contiguous, instead of refusing them.
         allow_non_finite: Save checkpoints even if weights are not finite.
+        communicator: The processes that train the program together: what mpc.communicator()
+            returns, a communicator of mpi4py, or a process group of torch.distributed. Each
+            creates a session, which must have the same weights, and makes as many updates. The
+            program must be compiled with `data_parallel=True`. None, or False, which says that this
+            is meant: this process is alone.
+
+    Attributes:
+        rank: The number of this process among those of the communicator, from 0.
+        size: The number of these processes.
 
     Raises:
         Unavailable: There is no such device, or the program has no code for it.
         OutOfMemory: States and intermediate results do not fit into memory.
+        RankLost: Another process is gone. So do steps, and the session is lost then. An exception
+            of mpi4py or PyTorch is its cause.
 
     >>> with mpc.Session(program, device="cpu") as session:
     ...     info = session.step({"images": images[:64], "labels": labels[:64]})
@@ -120,6 +147,7 @@ class Session(_runtime.Session):
         seed: int = 0,
         copy: bool = False,
         allow_non_finite: bool = False,
+        communicator: Any = None,
         _on_torch: bool = False,
     ) -> None:
         if not isinstance(program, Program):
@@ -140,12 +168,31 @@ class Session(_runtime.Session):
             raise InvalidArgument(f"threads must be at least 1, but is {threads}")
         if not 0 <= seed < 2**63:
             raise InvalidArgument(f"seed must be in [0, 2**63), but is {seed}")
+        ranks = to_communicator(communicator)
+        is_shared = ranks is not None and ranks.size > 1
+        if communicator is None and program.options.get("data_parallel"):
+            _warn_of_others()
+        if is_shared and threads is None:
+            threads = share_of_cpus()
         super().__init__(
             program._handle, device, threads or 0, deterministic, seed, allow_non_finite, copy,
-            _on_torch,
+            _on_torch, ranks,
         )
         self._program = program
         self._specs = {spec.name: spec for spec in program.states}
+        if ranks is not None and is_shared:
+            try:
+                require_same(ranks, "program and weights", self._fingerprint())
+            except BaseException:
+                self.close()
+                raise
+
+    def _fingerprint(self) -> str:
+        """A number for the options and weights that all ranks must have."""
+        number = zlib.crc32(repr(sorted(self._program.options.items())).encode())
+        for name, array in self.state_dict().items():
+            number = zlib.crc32(array.tobytes(), zlib.crc32(name.encode(), number))
+        return f"{number:08x}"
 
     @classmethod
     def _of_trainer(cls, program: Program, trainer: _runtime.Trainer) -> Self:

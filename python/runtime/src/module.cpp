@@ -4,6 +4,7 @@
 
 #include "python/runtime/src/dataset.h"
 #include "python/runtime/src/program.h"
+#include "python/runtime/src/ranks/communicator.h"
 #include "python/runtime/src/session.h"
 #include "python/runtime/src/steps/step_future.h"
 #include "python/runtime/src/steps/step_info.h"
@@ -21,6 +22,7 @@ NB_MODULE(_runtime, module) {
   mpc::python::bind_program(module);
   mpc::python::bind_step_info(module);
   mpc::python::bind_step_future(module);
+  mpc::python::bind_communicator(module);
   mpc::python::bind_session(module);
   mpc::python::bind_train_options(module);
   mpc::python::bind_dataset(module);

@@ -51,9 +51,14 @@ static size_t count_parts(const Program &program) {
 
 Session::Session(const Program &program, const std::string &device,
                  uint32_t threads, bool deterministic, uint64_t seed,
-                 bool allow_non_finite, bool copy, bool on_torch)
-    : program_(program), turns_(std::make_shared<Turns>()), copy_(copy) {
+                 bool allow_non_finite, bool copy, bool on_torch,
+                 const Communicator *communicator)
+    : program_(program),
+      turns_(std::make_shared<Turns>()),
+      copy_(copy),
+      ranks_(communicator ? communicator->ranks() : nullptr) {
   describe();
+  require_ranks();
   mpc_session_options_t options = {};
   options.struct_size = sizeof(options);
   options.device = device.c_str();
@@ -62,15 +67,16 @@ Session::Session(const Program &program, const std::string &device,
   options.seed = seed;
   options.allow_non_finite = allow_non_finite;
   if (on_torch) options.thread_pool = torch_threads();
+  if (ranks_) options.communicator = &ranks_->functions();
   mpc_status_t status;
   mpc_session_t *session = nullptr;
   {
     nb::gil_scoped_release unlocked;
     status = mpc_session_create(program_.get(), &options, &session);
   }
-  check(status);
-  session_ = {session,
-              [turns = turns_, program = program_](mpc_session_t *made) {
+  check(status, ranks_);
+  session_ = {session, [turns = turns_, program = program_,
+                        ranks = ranks_](mpc_session_t *made) {
                 // A forked process has no threads to end: the memory of the
                 // session goes with it.
                 if (getpid() == turns->process) mpc_session_destroy(made);
@@ -78,11 +84,12 @@ Session::Session(const Program &program, const std::string &device,
 }
 
 Session::Session(const Program &program, std::shared_ptr<mpc_session_t> session,
-                 std::shared_ptr<Turns> turns)
+                 std::shared_ptr<Turns> turns, std::shared_ptr<Ranks> ranks)
     : program_(program),
       turns_(std::move(turns)),
       copy_(false),
       is_borrowed_(true),
+      ranks_(std::move(ranks)),
       session_(std::move(session)) {
   describe();
 }
@@ -183,7 +190,7 @@ std::vector<mpc_tensor_t> Session::take(nb::handle batch,
 //===----------------------------------------------------------------------===//
 
 void Session::raise_numeric(mpc_status_t status, const StepInfo &info) {
-  if (mpc_status_code(status) != MPC_NUMERIC) return check(status);
+  if (mpc_status_code(status) != MPC_NUMERIC) return check(status, ranks_);
   const std::string message = mpc_status_message(status);
   mpc_status_free(status);
   raise(MPC_NUMERIC, message, nb::cast(info));
@@ -194,6 +201,11 @@ void Session::require_own() const {
     raise(MPC_INVALID_ARGUMENT,
           "the session belongs to an mpc.Trainer, which makes its steps; use "
           "train()");
+}
+
+// A step without them would leave the session in an unknown state.
+void Session::require_ranks() const {
+  if (ranks_) ranks_->require_open();
 }
 
 // What a step takes: one batch, or the inputs as keywords.
@@ -207,6 +219,7 @@ static nb::handle batch_of(const nb::args &batch, const nb::kwargs &named) {
 
 StepInfo Session::step(const nb::args &batch, const nb::kwargs &named) {
   require_own();
+  require_ranks();
   const nb::handle given = batch_of(batch, named);
   Use use(*this);
   std::vector<Tensor> room;
@@ -222,15 +235,22 @@ StepInfo Session::step(const nb::args &batch, const nb::kwargs &named) {
 
 StepFuture Session::step_async(const nb::args &batch, const nb::kwargs &named) {
   require_own();
+  require_ranks();
+  if (ranks_ && !ranks_->any_thread())
+    raise(MPC_INVALID_ARGUMENT,
+          "step_async() calls the communicator in another thread, but MPI was "
+          "initialized for one thread; use step(), or initialize MPI with "
+          "MPI_THREAD_SERIALIZED");
   const nb::handle given = batch_of(batch, named);
   Use use(*this);
   std::vector<Tensor> room;
   take(given, inputs(step_entry_), room);
-  return StepFuture(turns_, session_, std::move(room));
+  return StepFuture(turns_, session_, ranks_, std::move(room));
 }
 
 StepInfo Session::finish_update() {
   require_own();
+  require_ranks();
   Use use(*this);
   StepInfo result;
   result.info.struct_size = sizeof(result.info);
@@ -409,12 +429,14 @@ nb::tuple Session::stop_profile() {
 void bind_session(nb::module_ &module) {
   nb::class_<Session>(module, "Session")
       .def(nb::init<const Program &, const std::string &, uint32_t, bool,
-                    uint64_t, bool, bool, bool>())
+                    uint64_t, bool, bool, bool, const Communicator *>(),
+           nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
+           nb::arg(), nb::arg(), nb::arg().none())
       .def(
           "__init__",
           [](Session *self, const Trainer &trainer) {
-            new (self)
-                Session(trainer.program(), trainer.session(), trainer.turns());
+            new (self) Session(trainer.program(), trainer.session(),
+                               trainer.turns(), trainer.ranks());
           },
           "The session of a trainer, which alone may step it.")
       .def("step", &Session::step,
@@ -446,6 +468,11 @@ void bind_session(nb::module_ &module) {
       .def("stop_profile", &Session::stop_profile)
       .def("close", &Session::close)
       .def_prop_ro("device", &Session::device)
+      .def_prop_ro("rank", &Session::rank,
+                   "The number of this process among those that train the "
+                   "program together, from 0.")
+      .def_prop_ro("size", &Session::num_ranks,
+                   "The number of processes that train the program together.")
       .def_prop_ro("closed", &Session::closed);
 }
 

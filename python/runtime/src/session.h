@@ -13,6 +13,7 @@
 
 #include "mpc/session.h"
 #include "python/runtime/src/program.h"
+#include "python/runtime/src/ranks/communicator.h"
 #include "python/runtime/src/steps/step_future.h"
 #include "python/runtime/src/steps/step_info.h"
 #include "python/runtime/src/tensor.h"
@@ -25,13 +26,13 @@ namespace nb = nanobind;
 class Session {
  public:
   // `on_torch`: on the threads of PyTorch instead of its own; see
-  // torch_threads.h.
+  // torch_threads.h. `communicator` may be null.
   Session(const Program &program, const std::string &device, uint32_t threads,
           bool deterministic, uint64_t seed, bool allow_non_finite, bool copy,
-          bool on_torch);
+          bool on_torch, const Communicator *communicator);
   // The session of a trainer, which alone may step it.
   Session(const Program &program, std::shared_ptr<mpc_session_t> session,
-          std::shared_ptr<Turns> turns);
+          std::shared_ptr<Turns> turns, std::shared_ptr<Ranks> ranks);
   Session(const Session &) = delete;
 
   StepInfo step(const nb::args &batch, const nb::kwargs &named);
@@ -70,11 +71,15 @@ class Session {
   void close();
   bool closed() const { return !session_; }
 
+  uint32_t rank() const { return ranks_ ? ranks_->functions().rank : 0; }
+  uint32_t num_ranks() const { return ranks_ ? ranks_->functions().size : 1; }
+
  private:
   class Use;
 
   void describe();
   void require_own() const;
+  void require_ranks() const;
   const std::vector<Binding> &inputs(const std::string &entry);
   std::vector<mpc_tensor_t> take(nb::handle batch,
                                  const std::vector<Binding> &bindings,
@@ -89,6 +94,7 @@ class Session {
   const std::shared_ptr<Turns> turns_;
   const bool copy_;
   const bool is_borrowed_ = false;
+  const std::shared_ptr<Ranks> ranks_;  // Null: there is only one.
   std::shared_ptr<mpc_session_t> session_;
   std::string step_entry_;
   size_t parts_ = 0;  // Losses in a sum of losses.

@@ -25,6 +25,13 @@ TrainOptions::TrainOptions(
   mpc_train_options_set_handler(options, keep_message, messages_.get());
 }
 
+void TrainOptions::set_communicator(const Communicator &communicator) {
+  communicator.ranks()->require_open();
+  ranks_ = communicator.ranks();
+  check(
+      mpc_train_options_set_communicator(options_.get(), &ranks_->functions()));
+}
+
 nb::list TrainOptions::take_messages() {
   std::vector<std::pair<mpc_message_kind_t, std::string>> taken;
   {
@@ -40,6 +47,7 @@ nb::list TrainOptions::take_messages() {
 void bind_train_options(nb::module_ &module) {
   nb::class_<TrainOptions>(module, "TrainOptions")
       .def(nb::init<const std::vector<std::pair<std::string, std::string>> &>())
+      .def("set_communicator", &TrainOptions::set_communicator)
       .def("take_messages", &TrainOptions::take_messages);
 }
 

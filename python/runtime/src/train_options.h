@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "mpc/train.h"
+#include "python/runtime/src/ranks/communicator.h"
 
 namespace mpc::python {
 
@@ -31,12 +32,17 @@ class TrainOptions {
   const mpc_train_options_t *get() const { return options_.get(); }
   const std::shared_ptr<TrainMessages> &messages() const { return messages_; }
 
+  // Lets trainers with these options train together with the other ranks.
+  void set_communicator(const Communicator &communicator);
+  const std::shared_ptr<Ranks> &ranks() const { return ranks_; }
+
   // The messages since the last call, as tuples of kind and text.
   nb::list take_messages();
 
  private:
   std::shared_ptr<TrainMessages> messages_ = std::make_shared<TrainMessages>();
   std::shared_ptr<mpc_train_options_t> options_;
+  std::shared_ptr<Ranks> ranks_;  // Null: there is only one.
 };
 
 void bind_train_options(nb::module_ &module);

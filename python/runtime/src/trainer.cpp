@@ -11,7 +11,8 @@ Trainer::Trainer(const Program &program, const Dataset &data,
                  const Dataset *eval_data, const TrainOptions &options)
     : program_(program),
       data_(data.held()),
-      eval_data_(eval_data ? eval_data->held() : nullptr) {
+      eval_data_(eval_data ? eval_data->held() : nullptr),
+      ranks_(options.ranks()) {
   mpc_trainer_t *trainer = nullptr;
   mpc_status_t status;
   {
@@ -20,13 +21,19 @@ Trainer::Trainer(const Program &program, const Dataset &data,
                                 eval_data_ ? eval_data_->dataset : nullptr,
                                 options.get(), &trainer);
   }
-  data_->check(status);
+  check_training(status);
   // It may outlive this object, because its session does.
   trainer_ = {trainer, [turns = turns_, program = program_, data = data_,
-                        eval_data = eval_data_,
+                        eval_data = eval_data_, ranks = ranks_,
                         messages = options.messages()](mpc_trainer_t *made) {
                 if (getpid() == turns->process) mpc_trainer_destroy(made);
               }};
+}
+
+// Raises the error of a callback first, which the status stands for.
+void Trainer::check_training(mpc_status_t status) const {
+  if (status && data_->error) return data_->check(status);
+  python::check(status, ranks_);
 }
 
 // Calls a function of the C API without the GIL.
@@ -38,7 +45,7 @@ void Trainer::call(Function function, Arguments... arguments) {
     nb::gil_scoped_release unlocked;
     status = function(trainer_.get(), arguments...);
   }
-  data_->check(status);
+  check_training(status);
 }
 
 mpc_trainer_info_t Trainer::step() {
@@ -57,7 +64,7 @@ nb::dict Trainer::metrics() {
   for (size_t i = 0; i < mpc_trainer_num_metrics(trainer_.get()); ++i) {
     const char *name = mpc_trainer_metric_name(trainer_.get(), i);
     double value = 0;
-    check(mpc_trainer_metric(trainer_.get(), name, &value));
+    python::check(mpc_trainer_metric(trainer_.get(), name, &value));
     result[name] = value;
   }
   return result;

@@ -38,14 +38,17 @@ class Trainer {
   std::shared_ptr<mpc_session_t> session() const;
   const Program &program() const { return program_; }
   const std::shared_ptr<Turns> &turns() const { return turns_; }
+  const std::shared_ptr<Ranks> &ranks() const { return ranks_; }
 
  private:
+  void check_training(mpc_status_t status) const;
   template <typename Function, typename... Arguments>
   void call(Function function, Arguments... arguments);
 
   const Program program_;
   const std::shared_ptr<Turns> turns_ = std::make_shared<Turns>();
   const std::shared_ptr<Dataset::Held> data_, eval_data_;
+  const std::shared_ptr<Ranks> ranks_;  // Null: there is only one.
   std::shared_ptr<mpc_trainer_t> trainer_;
 };
 

@@ -22,7 +22,7 @@ from mpc import _compile, _runtime
 
 SOURCE = pathlib.Path(mpc.__file__).resolve().parent
 MODULES = ("_diagnosis.bisect", "_diagnosis.compare", "_diagnosis.profile", "_diagnosis.ranges",
-           "_batches", "_compile", "_errors", "_program", "_report", "_session", "_torch", "_training.arguments", "_training.callbacks", "_training.trainer")
+           "_batches", "_compile", "_errors", "_program", "_ranks.communicator", "_report", "_session", "_torch", "_training.arguments", "_training.callbacks", "_training.trainer")
 
 
 class Documents(unittest.TestCase):

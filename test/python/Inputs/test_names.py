@@ -99,7 +99,8 @@ class Names(unittest.TestCase):
     def test_errors(self):
         """One class for each code of the C API and for each exit status."""
         codes = (mpc.InvalidArgument, mpc.Incompatible, mpc.OutOfMemory, mpc.Unavailable,
-                 mpc.DeviceLost, mpc.Internal, mpc.IoError, mpc.Damaged, mpc.NumericError)
+                 mpc.DeviceLost, mpc.Internal, mpc.IoError, mpc.Damaged, mpc.NumericError,
+                 mpc.RankLost)
         for code, error in enumerate(codes, start=1):
             self.assertIs(type(make_error(code, "text")), error)
             self.assertTrue(issubclass(error, mpc.Error))

@@ -25,6 +25,7 @@ class TrainerState:
         best_metric: The best value of metric_for_best_model.
         best_global_step: Its step.
         best_model_checkpoint: The checkpoint with these weights, or None.
+        is_world_process_zero: Whether this is the first of several processes, which writes files.
     """
 
     global_step: int = 0
@@ -35,6 +36,7 @@ class TrainerState:
     best_metric: float | None = None
     best_global_step: int | None = None
     best_model_checkpoint: str | None = None
+    is_world_process_zero: bool = True
 
 
 @dataclass(slots=True)

@@ -171,6 +171,12 @@ class Stream:
         self._position = 0
         self._kept: deque[tuple[int, dict[str, Any]]] = deque(maxlen=_KEPT_BATCHES)
         self.epoch = 0
+        replicas = getattr(getattr(data, "sampler", None), "num_replicas", 1)
+        if isinstance(replicas, int) and replicas > 1:
+            raise InvalidArgument(
+                f"train_dataset has a sampler for {replicas} processes, but mpc.Trainer gives each "
+                "process its share of the batches itself; pass an iterable of all batches"
+            )
         try:
             count = len(data)  # type: ignore[arg-type]
         except TypeError:

@@ -45,7 +45,7 @@ _ARGUMENTS = {
     "batch": "per_device_train_batch_size", "eval-data": "eval_dataset",
     "eval-every": "eval_steps", "keep-best": "metric_for_best_model",
     "patience": "early_stopping_patience", "total-steps": "total_steps", "device": "device",
-    "threads": "threads", "deterministic": "deterministic", "logdir": "logging_dir",
+    "threads": "threads", "data-parallel": "data_parallel=True", "deterministic": "deterministic", "logdir": "logging_dir",
 }
 
 

@@ -17,7 +17,7 @@ from mpc import _runtime
 from mpc._arrays import suggest
 from mpc._command import run_command
 from mpc._compile import run
-from mpc._errors import Error, InvalidArgument, IoError, TrainNote, user_level
+from mpc._errors import CompileNote, Error, InvalidArgument, IoError, TrainNote, user_level
 from mpc._program import Program
 from mpc._session import Session
 from mpc._torch import from_torch
@@ -47,6 +47,7 @@ from mpc._training.options import (
     merge_options,
     train_options,
 )
+from mpc._training.ranks import RunRanks
 
 _LOGGER = logging.getLogger("mpc")
 # In the order of mpc_message_kind_t (train.h).
@@ -103,6 +104,12 @@ class Trainer:
     on the seed and the epoch only, so that a resumed run gets the same batches. Data to evaluate
     or predict is read once, and kept in memory.
 
+    If mpirun, srun or torchrun has started several processes ("ranks"), they train one model, each
+    on its own batches: batch i of an epoch belongs to rank i modulo their number. All run the same
+    script and read the same data; the first one writes checkpoints and logs. A signal that stops
+    one rank stops all, after they have saved. A model is compiled with `data_parallel=True`; a
+    program must have been.
+
     Args:
         model: A path of an ONNX model, its bytes, an `onnx.ModelProto` or a `torch.nn.Module`, which
             are compiled for the arguments; or an mpc.Program, which must agree with them.
@@ -113,6 +120,8 @@ class Trainer:
         compute_metrics: Takes an EvalPrediction, returns numbers by name.
         callbacks: Objects, or classes, with methods of mpc.TrainerCallback.
         compile_options: Options of mpc.compile that have no argument, such as `loss`.
+        communicator: The processes that train together, as in mpc.Session; None: all that a launcher
+            has started. False: this process trains alone.
 
     Attributes:
         args: The arguments.
@@ -124,6 +133,7 @@ class Trainer:
         CompileError: The model cannot be compiled.
         InvalidArgument: Arguments, program and data do not fit.
         TypeError: An argument is of another type.
+        RankLost: Another process is gone.
 
     >>> data = {"images": images, "labels": labels}
     >>> args = mpc.TrainingArguments(num_train_epochs=1, logging_steps=10)
@@ -143,6 +153,7 @@ class Trainer:
         compute_metrics: Callable[[EvalPrediction], Mapping[str, float]] | None = None,
         callbacks: Sequence[Any] = (),
         compile_options: Mapping[str, Any] | None = None,
+        communicator: Any = None,
         **unknown: Any,
     ) -> None:
         for name in unknown:
@@ -175,8 +186,11 @@ class Trainer:
         self._has_native_best = self._best[0] in NATIVE_METRICS
         self._is_compiled = not isinstance(model, Program)
         self._module = model if hasattr(model, "named_parameters") else None
+        self._ranks = RunRanks(communicator)
         self.program = self._compile(model, compile_options or {})
-        self.state = TrainerState(num_train_epochs=self.args.num_train_epochs)
+        self.state = TrainerState(
+            num_train_epochs=self.args.num_train_epochs, is_world_process_zero=self._ranks.is_first
+        )
         self.control = TrainerControl()
         self._loop: _runtime.Trainer | None = None
         self._options: _runtime.TrainOptions | None = None
@@ -216,9 +230,14 @@ class Trainer:
             check_program(self.args, model)
             return model
         keywords = merge_options(self.args, options)
-        if self._module is not None:
-            return from_torch(self._module, self._example_inputs(), **keywords)
-        return run(model, None, None, keywords, stacklevel=user_level() + 1)
+        if self._ranks.size > 1:
+            keywords.setdefault("data_parallel", True)
+        with warnings.catch_warnings():
+            if not self._ranks.is_first:  # They are those of the first one.
+                warnings.simplefilter("ignore", CompileNote)
+            if self._module is not None:
+                return from_torch(self._module, self._example_inputs(), **keywords)
+            return run(model, None, None, keywords, stacklevel=user_level() + 1)
 
     def _example_inputs(self) -> Any:
         """The inputs of the module for the first samples of the training data."""
@@ -260,7 +279,7 @@ class Trainer:
         if self._session is None:
             self._session = Session(
                 self.program, self.args.device, self.args.threads, self.args.deterministic,
-                seed=self.args.seed or 0,
+                seed=self.args.seed or 0, communicator=False,
             )
         return self._session
 
@@ -294,6 +313,8 @@ class Trainer:
                 best=self._best if wants_best and self._has_native_best else None,
             ))
             self._options = options
+            if self._ranks.communicator is not None:
+                options.set_communicator(self._ranks.communicator)
             stream = self._make_stream()
             data = open_data(
                 self.program, None, self._train_data, options, self._collate, stream
@@ -311,10 +332,11 @@ class Trainer:
         elif self._session is not None:
             # What the user has set before training.
             session.load_state_dict(self._session.state_dict())
+            self._ranks.require_same("program and weights", session._fingerprint())
         if self._session is not None:
             self._session.close()
         self._session = session
-        accumulate = int(self.program.options.get("accumulate") or 1)
+        accumulate = self._batches_per_step()
         drops = self.args.dataloader_drop_last or stream is not None
         batches = max(1, (data.num_samples + (0 if drops else data.batch_size - 1))
                       // data.batch_size)
@@ -322,6 +344,10 @@ class Trainer:
         self._samples_per_step = data.batch_size * accumulate
         self._loop = loop
         return loop
+
+    def _batches_per_step(self) -> int:
+        """Those of all ranks."""
+        return int(self.program.options.get("accumulate") or 1) * self._ranks.size
 
     def _wants_resume(self, resume: bool | str | os.PathLike[str] | None) -> bool:
         if not resume or resume is True:
@@ -348,12 +374,11 @@ class Trainer:
     def _make_stream(self) -> Stream | None:
         if not is_stream(self._train_data):
             return None
-        accumulate = int(self.program.options.get("accumulate") or 1)
         size = self.args.per_device_train_batch_size or self.program.batch_sizes()[0]
         steps = self.args.max_steps
         return Stream(
             self._train_data, self.program.inputs("step"), size,
-            steps * accumulate if steps > 0 else None, self.args.seed or 0,
+            steps * self._batches_per_step() if steps > 0 else None, self.args.seed or 0,
         )
 
     def _restore(self, session: Session, stream: Stream | None) -> None:
@@ -384,6 +409,10 @@ class Trainer:
         finally:
             # Also after an error, which they may explain.
             for kind, text in self._options.take_messages() if self._options else ():
+                if not self._ranks.is_first:  # Most are those of the first one.
+                    if kind != _WARNING:
+                        continue
+                    text = f"rank {self._ranks.rank}: {text}"
                 if kind in (_NOTE, _WARNING):
                     warnings.warn(in_arguments(text), TrainNote, stacklevel=user_level())
                 else:
@@ -412,20 +441,23 @@ class Trainer:
         begin, first, losses, count = time.perf_counter(), self.state.global_step, 0.0, 0
         self._losses = []
         self._call("on_train_begin")
+        self._ranks.share(self.control)
         try:
-            while not self.control.should_training_stop:
-                with self._messages():
-                    info = loop.step()
-                if info.step > self.state.global_step:
-                    if not info.skipped:
-                        losses, count = losses + info.loss, count + 1
-                    self._after_step(info)
-                if info.done:
-                    break
-            else:
-                self._save()
+            with self._ranks.signals():
+                while not self.control.should_training_stop:
+                    with self._messages():
+                        info = loop.step()
+                    if info.step > self.state.global_step:
+                        if not info.skipped:
+                            losses, count = losses + info.loss, count + 1
+                        self._after_step(info)
+                    if info.done:
+                        break
+                else:
+                    self._save()
         except KeyboardInterrupt:
-            self._save()
+            if self._ranks.size == 1:  # Others save before.
+                self._save()
             raise
         steps, seconds = self.state.global_step - first, time.perf_counter() - begin
         mean = losses / count if count else float("nan")
@@ -460,12 +492,15 @@ class Trainer:
             self._log_losses(info)
         if info.evaluated or control.should_evaluate:
             self._evaluated_weights(counts=info.evaluated)
+        self._ranks.share(control)
         if info.saved:
             self._saved()
         elif control.should_save or (args.save_strategy == "epoch" and info.ends_epoch):
             self._save()
         if info.ends_epoch:
             self._call("on_epoch_end")
+        if info.ends_epoch or info.saved or control.should_save:
+            self._ranks.share(control)  # Callbacks may have stopped training since.
         control.should_log = control.should_evaluate = control.should_save = False
 
     def _log_losses(self, info: _runtime.TrainerInfo) -> None:
@@ -492,9 +527,10 @@ class Trainer:
         if self._compute_metrics is not None:
             metrics |= self._computed(self._evaluated(), "eval")
         metrics["epoch"] = self.state.epoch
-        if counts and self._remember_best(metrics, self.state.global_step) \
-                and not self._has_native_best and self.args.load_best_model_at_end:
-            self.session.save_checkpoint(self._best_path())
+        is_best = counts and self._remember_best(metrics, self.state.global_step)
+        if counts and not self._has_native_best and self.args.load_best_model_at_end \
+                and self._ranks.first_says(is_best):
+            self._ranks.on_first(lambda: self.session.save_checkpoint(self._best_path()))
         patience = self.args.early_stopping_patience
         if counts and not self._has_native_best and patience is not None:
             self.control.should_training_stop |= self._worse_evaluations >= patience
@@ -538,7 +574,7 @@ class Trainer:
 
     def _write_history(self) -> None:
         """Beside the checkpoints, completely or not at all."""
-        if self.args.save_strategy == "no":
+        if self.args.save_strategy == "no" or not self._ranks.is_first:
             return
         path = os.path.join(os.fspath(self.args.output_dir or ""), _HISTORY)
         try:
@@ -643,7 +679,7 @@ class Trainer:
     # Models
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model with the current weights.
+        """Writes the model with the current weights; of several processes, the first one does.
 
         Args:
             path: A file `.onnx` or `.safetensors`, which needs mpc-compiler, or a folder for the
@@ -656,6 +692,8 @@ class Trainer:
         import tempfile
 
         path = os.fspath(path)
+        if not self._ranks.is_first:
+            return
         if not path.endswith((".onnx", ".safetensors")):
             os.makedirs(path, exist_ok=True)
             self.program.save(os.path.join(path, "model.mpc"))

@@ -21,9 +21,10 @@ static std::vector<mpc_tensor_t> tensors_of(const std::vector<Tensor> &room) {
 
 StepFuture::StepFuture(std::shared_ptr<Turns> turns,
                        std::shared_ptr<mpc_session_t> session,
-                       std::vector<Tensor> room)
+                       std::shared_ptr<Ranks> ranks, std::vector<Tensor> room)
     : turns_(std::move(turns)),
       session_(std::move(session)),
+      ranks_(std::move(ranks)),
       room_(std::move(room)),
       step_(std::make_shared<AsyncStep>(session_.get(), tensors_of(room_))) {
   turns_->start(step_);
@@ -68,7 +69,9 @@ nb::object StepFuture::exception(std::optional<double> timeout) {
   is_known_ = true;
   if (!step_->status()) return nb::none();
   const mpc_code_t code = mpc_status_code(step_->status());
-  nb::object error = make_error(code, mpc_status_message(step_->status()));
+  const char *const message = mpc_status_message(step_->status());
+  nb::object error =
+      ranks_ ? ranks_->make_error(code, message) : make_error(code, message);
   if (code == MPC_NUMERIC)
     error.attr("info") = nb::cast(StepInfo{step_->info()});
   return error;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "python/runtime/src/ranks/communicator.h"
 #include "python/runtime/src/steps/step_info.h"
 #include "python/runtime/src/steps/worker.h"
 #include "python/runtime/src/tensor.h"
@@ -21,8 +22,10 @@ namespace nb = nanobind;
 class StepFuture {
  public:
   // Starts a step on tensors that `room` lends. The caller has the turn.
+  // `ranks` may be null.
   StepFuture(std::shared_ptr<Turns> turns,
-             std::shared_ptr<mpc_session_t> session, std::vector<Tensor> room);
+             std::shared_ptr<mpc_session_t> session,
+             std::shared_ptr<Ranks> ranks, std::vector<Tensor> room);
   StepFuture(StepFuture &&) = default;
   // Waits for the step, which uses the memory of the batch.
   ~StepFuture();
@@ -39,6 +42,7 @@ class StepFuture {
 
   std::shared_ptr<Turns> turns_;
   std::shared_ptr<mpc_session_t> session_;
+  std::shared_ptr<Ranks> ranks_;
   std::vector<Tensor> room_;
   std::shared_ptr<AsyncStep> step_;  // Null after a move.
   bool is_known_ = false;            // Someone asked for the error.
