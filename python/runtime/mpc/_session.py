@@ -135,7 +135,7 @@ class Session(_runtime.Session):
     (1, False)
     """
 
-    __slots__ = ("_program", "_specs")
+    __slots__ = ("_program", "_specs", "_ranks")
 
     def __init__(
         self,
@@ -180,6 +180,7 @@ class Session(_runtime.Session):
         )
         self._program = program
         self._specs = {spec.name: spec for spec in program.states}
+        self._ranks = ranks
         if ranks is not None and is_shared:
             try:
                 require_same(ranks, "program and weights", self._fingerprint())

@@ -27,7 +27,7 @@ class Names(unittest.TestCase):
             self.assertRegex(guide, rf"\b{name}\b")
 
     def test_each_name_is_in_a_test(self):
-        text = "\n".join(path.read_text() for path in TESTS.glob("*.py"))
+        text = "\n".join(path.read_text() for path in TESTS.rglob("*.py"))
         for name in mpc.__all__:
             value = getattr(mpc, name)
             for member in [name, *(public_members(value) if inspect.isclass(value) else ())]:

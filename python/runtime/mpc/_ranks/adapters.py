@@ -14,6 +14,7 @@ import numpy as np
 
 from mpc import _runtime
 from mpc._errors import InvalidArgument, Unavailable
+from mpc._ranks.communicator import LentCommunicator
 
 Array = np.ndarray[Any, Any]
 #: What an object needs to be a communicator of mpi4py.
@@ -91,7 +92,7 @@ def _from_mpi(comm: Any) -> _runtime.Communicator:
     if hasattr(module, "Query_thread"):
         any_thread = module.Query_thread() >= module.THREAD_SERIALIZED
     made = _Mpi(comm, rank, size)
-    return _runtime.Communicator(
+    return LentCommunicator(
         rank, size, any_thread, made.reduce_scatter, made.all_gather, made.abort
     )
 

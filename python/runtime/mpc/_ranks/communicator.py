@@ -6,6 +6,7 @@ import atexit
 import os
 import sys
 import traceback
+import weakref
 from typing import Any, Self
 
 from mpc import _runtime
@@ -13,6 +14,8 @@ from mpc._errors import InvalidArgument
 
 #: Those of this process that are open.
 _OPEN: list[Communicator] = []
+#: Communicators of the program that sessions and trainers use.
+_LENT: weakref.WeakSet[LentCommunicator] = weakref.WeakSet()
 _PROCESS = os.getpid()
 
 
@@ -43,7 +46,7 @@ class Communicator(_runtime.Communicator):
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
         if error is not None and self.size > 1 and not self.closed and not _is_end(error):
             traceback.print_exception(error)
-            self._end_others(error)
+            _end_others(self, error)
         self.close()
 
     def __repr__(self) -> str:
@@ -61,10 +64,25 @@ class Communicator(_runtime.Communicator):
             _OPEN.remove(self)
         super().close()
 
-    def _end_others(self, error: BaseException) -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        self.abort(f"{type(error).__name__}: {error}")
+
+
+class LentCommunicator(_runtime.Communicator):
+    """A communicator of the program, which closes it itself.
+
+    It is aborted as well if an exception ends the process: MPI would wait for this rank forever.
+    """
+
+    __slots__ = ("__weakref__",)
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        _LENT.add(self)
+
+
+def _end_others(one: _runtime.Communicator, error: BaseException) -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    one.abort(f"{type(error).__name__}: {error}")
 
 
 def communicator(timeout: int = 60) -> Communicator:
@@ -104,9 +122,11 @@ def _close_all() -> None:
         return
     _runtime.wait_for_steps()
     error = getattr(sys, "last_value", None)
+    if isinstance(error, BaseException):
+        for other in (*_OPEN, *_LENT):
+            if other.size > 1:
+                _end_others(other, error)
     for one in list(_OPEN):
-        if isinstance(error, BaseException) and one.size > 1:
-            one._end_others(error)
         one.close()
 
 

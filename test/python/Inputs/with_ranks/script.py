@@ -1,4 +1,4 @@
-"""What test_ranks_mpi.py starts as several processes: ranks_script.py WHAT FOLDER."""
+"""What test_mpi.py starts as several processes: script.py WHAT FOLDER."""
 
 import os
 import pickle

@@ -14,7 +14,8 @@ import unittest
 
 from digits import FOLDER, run_mpc
 
-SCRIPT = pathlib.Path(__file__).resolve().parent / "ranks_script.py"
+SCRIPT = (sys.executable, "-m", "with_ranks.script")
+TESTS = pathlib.Path(__file__).resolve().parent.parent
 LAUNCHERS = [name for name in ("mpirun.openmpi", "mpirun.mpich") if shutil.which(name)]
 # Open MPI refuses to run as root, or more processes than CPUs, unless asked.
 ENVIRONMENT = {
@@ -29,7 +30,7 @@ ENVIRONMENT = {
 def start(launcher, *command):
     return subprocess.Popen(
         [launcher, "-n", "2", *map(str, command)], env=ENVIRONMENT, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True,
+        stderr=subprocess.STDOUT, text=True, cwd=TESTS,
     )
 
 
@@ -41,7 +42,7 @@ class Processes(unittest.TestCase):
         self.folder = temporary.name
 
     def run_script(self, launcher, what, folder="", status=0):
-        process = start(launcher, sys.executable, SCRIPT, what, os.path.join(self.folder, folder))
+        process = start(launcher, *SCRIPT, what, os.path.join(self.folder, folder))
         output, _ = process.communicate(timeout=120)
         self.assertEqual(process.returncode == 0, status == 0, output)
         return output
@@ -100,7 +101,7 @@ class Processes(unittest.TestCase):
             for number, words in ((signal.SIGTERM, "stopped by SIGTERM on rank 1"),
                                   (signal.SIGINT, "KeyboardInterrupt")):
                 folder = os.path.join(self.folder, f"{launcher}-{number}")
-                process = start(launcher, sys.executable, SCRIPT, "wait", folder)
+                process = start(launcher, *SCRIPT, "wait", folder)
                 end = time.monotonic() + 60
                 while not os.path.exists(f"{folder}/ready"):
                     self.assertTrue(time.monotonic() < end and process.poll() is None)
