@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import signal
 import sys
 import threading
@@ -116,16 +115,14 @@ class RunRanks:
             for number, handler in before.items():
                 signal.signal(number, handler)
         rank, number = self._stopped
-        if not number:
-            return
-        name = signal.Signals(number).name
-        self.communicator.gather_number(0)  # All have saved.
-        if self.signal:
-            if self.signal == signal.SIGINT:
-                raise KeyboardInterrupt
+        if number:
+            self.communicator.gather_number(0)  # All have saved.
+        if self.signal:  # Also if it came after the last step.
             sys.stdout.flush()
-            os.kill(os.getpid(), self.signal)
-        raise RankLost(f"training was stopped by {name} on rank {rank}")
+            signal.raise_signal(self.signal)
+        if number:
+            name = signal.Signals(number).name
+            raise RankLost(f"training was stopped by {name} on rank {rank}")
 
     def _receive(self, number: int, frame: Any) -> None:
         if self.signal:  # Again: at once.

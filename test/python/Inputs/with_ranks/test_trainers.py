@@ -1,6 +1,7 @@
 """Trainers of several ranks, which are threads."""
 
 import os
+import signal
 import sys
 import tempfile
 import types
@@ -9,6 +10,7 @@ from unittest import mock
 
 import mpc
 from digits import train_data
+from mpc._training.ranks import RunRanks
 from with_ranks.threads import Mpi, RanksTest, cnn, on_ranks
 
 
@@ -102,6 +104,17 @@ class Trainers(RanksTest):
         self.assertIs(first, error)
         self.assertIsInstance(second, mpc.RankLost)
         self.assertIn("rank 0 failed", str(second))
+
+    def test_signal_after_the_last_step(self):
+        # It is ignored in a process in the background.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, before)
+        with self.assertRaises(KeyboardInterrupt):
+            with RunRanks(Mpi(0, 2)).signals():
+                signal.raise_signal(signal.SIGINT)
+                late = True
+        self.assertTrue(late)
+        self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
 
     def test_torchrun_without_torch(self):
         launched = {"RANK": "1", "WORLD_SIZE": "2", "MASTER_ADDR": "localhost"}
