@@ -120,12 +120,12 @@ def _close_all() -> None:
     """At the end of the process. Others wait for this rank if an exception ends it."""
     if os.getpid() != _PROCESS:
         return
-    _runtime.wait_for_steps()
     error = getattr(sys, "last_value", None)
     if isinstance(error, BaseException):
         for other in (*_OPEN, *_LENT):
             if other.size > 1:
                 _end_others(other, error)
+    _runtime.wait_for_steps()  # They call functions of Python, which are still there.
     for one in list(_OPEN):
         one.close()
 
