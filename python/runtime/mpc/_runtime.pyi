@@ -150,6 +150,7 @@ class Session:
         copy: bool,
         on_torch: bool,
         communicator: Communicator | None,
+        shard: int,
         /,
     ) -> None: ...
     def step(self, batch: Any = ..., /, **inputs: Any) -> StepInfo: ...

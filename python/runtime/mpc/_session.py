@@ -98,6 +98,10 @@ class States(Mapping[str, np.ndarray[Any, Any]]):
         return self._specs[name]
 
 
+# In the order of mpc_shard_t.
+_SHARDS = ("none", "optimizer", "gradients")
+
+
 class Session(_runtime.Session):
     """A program on a device, with its weights and optimizer states.
 
@@ -118,6 +122,11 @@ class Session(_runtime.Session):
             creates a session, which must have the same weights, and makes as many updates. The
             program must be compiled with `data_parallel=True`. None, or False, which says that this
             is meant: this process is alone.
+        shard: What these processes share, on CPUs, so that each needs less memory: "none";
+            "optimizer": each updates a part of the weights and keeps only its part of moments
+            and, with 16-bit weights, of masters; "gradients": that, and the memory of others'
+            gradients is given back. Weights are the same bit for bit. Reading states and saving
+            are then calls that all processes make together.
 
     Attributes:
         rank: The number of this process among those of the communicator, from 0.
@@ -148,6 +157,7 @@ class Session(_runtime.Session):
         copy: bool = False,
         allow_non_finite: bool = False,
         communicator: Any = None,
+        shard: str = "none",
         _on_torch: bool = False,
     ) -> None:
         if not isinstance(program, Program):
@@ -168,6 +178,8 @@ class Session(_runtime.Session):
             raise InvalidArgument(f"threads must be at least 1, but is {threads}")
         if not 0 <= seed < 2**63:
             raise InvalidArgument(f"seed must be in [0, 2**63), but is {seed}")
+        if shard not in _SHARDS:
+            raise InvalidArgument(f"shard must be one of {', '.join(_SHARDS)}, but is {shard!r}")
         ranks = to_communicator(communicator)
         is_shared = ranks is not None and ranks.size > 1
         if communicator is None and program.options.get("data_parallel"):
@@ -176,7 +188,7 @@ class Session(_runtime.Session):
             threads = share_of_cpus()
         super().__init__(
             program._handle, device, threads or 0, deterministic, seed, allow_non_finite, copy,
-            _on_torch, ranks,
+            _on_torch, ranks, _SHARDS.index(shard) if is_shared else 0,
         )
         self._program = program
         self._specs = {spec.name: spec for spec in program.states}

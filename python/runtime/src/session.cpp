@@ -52,7 +52,7 @@ static size_t count_parts(const Program &program) {
 Session::Session(const Program &program, const std::string &device,
                  uint32_t threads, bool deterministic, uint64_t seed,
                  bool allow_non_finite, bool copy, bool on_torch,
-                 const Communicator *communicator)
+                 const Communicator *communicator, uint32_t shard)
     : program_(program),
       turns_(std::make_shared<Turns>()),
       copy_(copy),
@@ -67,7 +67,10 @@ Session::Session(const Program &program, const std::string &device,
   options.seed = seed;
   options.allow_non_finite = allow_non_finite;
   if (on_torch) options.thread_pool = torch_threads();
-  if (ranks_) options.communicator = &ranks_->functions();
+  if (ranks_) {
+    options.communicator = &ranks_->functions();
+    options.shard = static_cast<mpc_shard_t>(shard);
+  }
   mpc_status_t status;
   mpc_session_t *session = nullptr;
   {
@@ -429,9 +432,10 @@ nb::tuple Session::stop_profile() {
 void bind_session(nb::module_ &module) {
   nb::class_<Session>(module, "Session")
       .def(nb::init<const Program &, const std::string &, uint32_t, bool,
-                    uint64_t, bool, bool, bool, const Communicator *>(),
+                    uint64_t, bool, bool, bool, const Communicator *,
+                    uint32_t>(),
            nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-           nb::arg(), nb::arg(), nb::arg().none())
+           nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
       .def(
           "__init__",
           [](Session *self, const Trainer &trainer) {

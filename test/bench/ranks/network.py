@@ -1,7 +1,7 @@
 """Runs two processes in network namespaces that a link of limited bandwidth connects. As root, with
 MPICH and the program ip:
 
-    PYTHONPATH=test/bench PYTHON test/bench/ranks/network.py hidden [--rate 1gbit] [--shard WHAT]
+    PYTHONPATH=test/bench PYTHON test/bench/ranks/network.py hidden [--rate 1gbit] [--batch N] [--shard WHAT]
     PYTHONPATH=test/bench PYTHON test/bench/ranks/network.py down [--points 20]
 
 `hidden` trains a GPT-2 of 30 million parameters on one thread each and prints how much of the time
@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import random
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -93,20 +94,26 @@ def train(*arguments):
 
 
 def time_step(package, data, shard):
-    """Seconds of a step: by how much a longer run takes longer."""
-    took = []
-    for steps in (3, 11):
-        begin = time.perf_counter()
-        train(package, "--data", data, f"--steps={steps}", "--no-shuffle", "--quiet", f"--shard={shard}")
-        took.append(time.perf_counter() - begin)
-    return (took[1] - took[0]) / 8
+    """The median of the seconds between the lines that steps print."""
+    process = start(
+        package, "--data", data, "--steps=16", "--no-shuffle", "--json", f"--shard={shard}"
+    )  # fmt: skip
+    times, output = [], ""
+    for line in process.stdout:
+        output += line
+        if line.startswith('{"step"'):
+            times.append(time.perf_counter())
+    if process.wait():
+        sys.exit(output)
+    # The first steps touch memory and open connections.
+    return statistics.median(b - a for a, b in zip(times[3:], times[4:]))
 
 
-def prepare(folder):
+def prepare(folder, batch):
     """Exports and compiles the model; returns the bytes of its gradients."""
     import numpy
 
-    sizes = {"n_layer": 8, "n_embd": 512, "n_head": 8, "vocab_size": 8192, "n_positions": 256}
+    sizes = {"batch": batch, "n_layer": 8, "n_embd": 512, "n_head": 8, "vocab_size": 8192, "n_positions": 256}
     job = {"name": "gpt2", "mode": "prepare", "tiny": False, "folder": str(folder), "arguments": sizes}
     job |= {"exporter": "dynamo", "losses": 1}
     done = subprocess.run(
@@ -129,7 +136,7 @@ def hidden(arguments):
     bits = float(arguments.rate[:-4]) * units[arguments.rate[-4:]]
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        size = prepare(folder)
+        size = prepare(folder, arguments.batch)
         package, data = folder / "gpt2.mpc", folder / "gpt2.npz"
         # Each of two ranks sends one half to be added up, and the sums of the other.
         link = 8 * size / bits
@@ -188,6 +195,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("what", choices=["hidden", "down"])
     parser.add_argument("--rate", default="1gbit")
+    parser.add_argument("--batch", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--shard", default="none")
     parser.add_argument("--points", type=int, default=20)

@@ -23,6 +23,20 @@ def fails():
 
 
 class Sessions(RanksTest):
+    def test_shared_states(self):
+        def train(comm, shard):
+            with session(self.program, comm, shard=shard) as own:
+                for i in range(4):
+                    own.step(batch(2 * i + own.rank))
+                return own.state_dict()
+
+        expected = on_ranks(2, lambda comm: train(comm, "none"))[0]
+        for shard in ("optimizer", "gradients"):
+            for states in on_ranks(2, lambda comm: train(comm, shard)):
+                self.assert_same(states, expected)
+        with self.assertRaisesRegex(mpc.InvalidArgument, "shard must be one of none, optimizer, gradients"):
+            session(self.program, None, shard="weights")
+
     def test_ranks_are_micro_batches(self):
         for size in (2, 3):
             def train(comm):
