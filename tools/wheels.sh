@@ -8,10 +8,14 @@
 #
 # For Python 3.11, and for the stable ABI of 3.12 and later. Pythons are those on the path
 # and those of pyenv.
+#
+# oneDNN is built from the sources of Debian 13, with only the primitives that mpc uses:
+# Debian's library would be more than half of mpc-runtime.
 source "$(dirname "$0")/common.sh"
 
 wheels=$build/wheels
 packages=(runtime compiler)
+onednn=$wheels/onednn
 
 # find_python VERSION: prints the path of a Python; fails if there is none.
 find_python() {
@@ -40,31 +44,105 @@ prepare() {
   cp "$requirements" "$venv/requirements.txt"
 }
 
+# Debian's -O2 without options for the build machine: oneDNN compiles kernels at run time,
+# for the processor it finds. Primitives that are not asked for are compiled, but nothing
+# refers to them.
+onednn_options=(
+  -DCMAKE_BUILD_TYPE=Release -DONEDNN_ARCH_OPT_FLAGS=
+  "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG -ffunction-sections -fdata-sections"
+  -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections
+  -DONEDNN_CPU_RUNTIME=OMP -DONEDNN_GPU_RUNTIME=NONE -DONEDNN_BUILD_GRAPH=OFF
+  "-DONEDNN_ENABLE_PRIMITIVE=CONVOLUTION;MATMUL;REORDER"
+  -DONEDNN_BUILD_DOC=OFF -DONEDNN_BUILD_EXAMPLES=OFF -DONEDNN_BUILD_TESTS=OFF -DONEDNN_ENABLE_ITT_TASKS=OFF
+)
+
+# fetch_onednn: the sources of Debian 13, whichever Debian this is.
+fetch_onednn() {
+  local apt=(apt-get -qq -o Dir::Etc::sourcelist="$onednn/apt/sources.list"
+    -o Dir::Etc::sourceparts=- -o Dir::State::lists="$onednn/apt/lists"
+    -o Dir::Cache="$onednn/apt/cache" -o APT::Sandbox::User=)
+  mkdir -p "$onednn/apt/lists/partial" "$onednn/apt/cache/archives/partial"
+  echo "deb-src http://deb.debian.org/debian trixie main" > "$onednn/apt/sources.list"
+  cd "$onednn/apt"
+  "${apt[@]}" update && "${apt[@]}" --only-source --download-only source onednn \
+    && dpkg-source -x onednn_*.dsc "$onednn/source" \
+    `# A patch of Debian asks for what only an option that is off needs.` \
+    && sed -i '/^find_package(spdlog REQUIRED)$/d' "$onednn/source/src/CMakeLists.txt"
+}
+
+compile_onednn() {
+  cmake -S "$onednn/source" -B "$onednn/build" -G Ninja \
+    -DCMAKE_INSTALL_PREFIX="$onednn" -DCMAKE_INSTALL_LIBDIR=lib \
+    $(command -v ccache > /dev/null && echo -DCMAKE_CXX_COMPILER_LAUNCHER=ccache) \
+    "${onednn_options[@]}" \
+    && cmake --build "$onednn/build" && cmake --install "$onednn/build" --strip \
+    && cp "$onednn/source/LICENSE" "$onednn/source/THIRD-PARTY-PROGRAMS" "$onednn"
+}
+
+build_onednn() {
+  if [ "$(cat "$onednn/options" 2> /dev/null)" = "${onednn_options[*]}" ]; then
+    echo "    $onednn is there"
+    return
+  fi
+  rm -rf "$onednn"
+  mkdir -p "$onednn"
+  (fetch_onednn && compile_onednn) > "$wheels/onednn.log" 2>&1 \
+    || { tail -n 30 "$wheels/onednn.log"; return 1; }
+  rm -rf "$onednn"/{apt,source,build}
+  echo "${onednn_options[*]}" > "$onednn/options"
+}
+
 # build_wheel VERSION PACKAGE
 build_wheel() {
   # All Pythons share a build folder.
   "$wheels/venv-$1/bin/pip" wheel -q --no-deps --no-build-isolation \
-    --wheel-dir "$wheels/plain-$1" -Cbuild-dir="$wheels/build-$2" "$root/python/$2"
+    --wheel-dir "$wheels/plain-$1" -Cbuild-dir="$wheels/build-$2" \
+    -Ccmake.define.DNNL_INCLUDE_DIR="$onednn/include" \
+    -Ccmake.define.DNNL_LIBRARY="$onednn/lib/libdnnl.so" "$root/python/$2"
 }
 
-# repair VERSION: puts libraries into the wheels, and checks them.
+# Debian packages whose code is compiled into the wheels, and files of other licenses.
+declare -A compiled_in=(
+  [runtime]="libcli11-dev libflatbuffers-dev libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev
+    dnnl=$onednn/LICENSE onednn-third-party=$onednn/THIRD-PARTY-PROGRAMS"
+  [compiler]="libcli11-dev libflatbuffers-dev liblld-22-dev libmlir-22-dev libtomlplusplus-dev
+    libxxhash-dev nlohmann-json3-dev"
+)
+
+# repair VERSION: puts libraries into the wheels, and the licenses of what is in them.
 repair() {
-  local wheel
-  for wheel in "$wheels/plain-$1"/*.whl; do
+  local wheel package venv=$wheels/venv-$1 new=$wheels/new-$1
+  for package in "${packages[@]}"; do
+    rm -rf "$new"
     # mpc-compiler finds this library in mpc-runtime.
-    PATH=$wheels/venv-$1/bin:$PATH auditwheel repair --exclude libmpcrt.so.0 \
-      --wheel-dir "$wheels/repaired" "$wheel" > "$wheels/repair.log" 2>&1 \
-      || { cat "$wheels/repair.log"; return 1; }
+    PATH=$venv/bin:$PATH LD_LIBRARY_PATH=$onednn/lib auditwheel repair \
+      --exclude libmpcrt.so.0 --wheel-dir "$new" "$wheels/plain-$1/mpc_$package"-*.whl \
+      > "$wheels/repair.log" 2>&1 || { cat "$wheels/repair.log"; return 1; }
+    "$venv/bin/python" "$root/python/add_licenses.py" "$new"/*.whl "$root/LICENSE" \
+      nanobind="$(echo "$venv"/lib/python*/site-packages/nanobind-*.dist-info/licenses/LICENSE)" \
+      ${compiled_in[$package]} || return
+    mkdir -p "$wheels/repaired" && mv "$new"/*.whl "$wheels/repaired" || return
   done
+  rm -rf "$new"
 }
+
+# Megabytes.
+declare -A most=([runtime]=10 [compiler]=100)
 
 check_wheels() {
-  local venv=$wheels/venv-$1 wheel
+  local venv=$wheels/venv-$1 wheel name size limit
   for wheel in "$wheels/repaired"/*.whl; do
-    printf '    %s: %s MB\n' "$(basename "$wheel")" \
-      "$(stat -c %s "$wheel" | awk '{printf "%.1f", $1 / 1e6}')"
+    name=$(basename "$wheel")
+    size=$(stat -c %s "$wheel")
+    limit=${name#mpc_}
+    limit=${most[${limit%%-*}]}
+    echo "    $name: $(awk "BEGIN {printf \"%.1f\", $size / 1e6}") MB"
+    if [ "$size" -gt "${limit}000000" ]; then
+      echo "wheels: error: $name has more than $limit MB" >&2
+      return 1
+    fi
     "$venv/bin/auditwheel" show "$wheel" | tr '\n' ' ' | grep -o 'manylinux_[0-9_a-z]*' | head -n 1
-    case "$wheel" in *abi3*) "$venv/bin/abi3audit" --strict "$wheel" ;; esac
+    case "$wheel" in *abi3*) "$venv/bin/abi3audit" --strict "$wheel" || return ;; esac
   done
 }
 
@@ -98,6 +176,7 @@ case "${1:-}" in
   *) refuse_or_help "$1" 10 ;;
 esac
 rm -rf "$wheels"/plain-* "$wheels/repaired"
+step "Building oneDNN" build_onednn
 built=
 for version in 3.11 3.12; do
   step "Preparing Python $version" prepare "$version"
