@@ -9,13 +9,13 @@
 # For Python 3.11, and for the stable ABI of 3.12 and later. Pythons are those on the path
 # and those of pyenv.
 #
-# oneDNN is built from the sources of Debian 13, with only the primitives that mpc uses:
-# Debian's library would be more than half of mpc-runtime.
+# oneDNN and libzip are built from Debian's sources (they need dpkg-dev), with only what
+# mpc uses of them: Debian's libraries would have 14 MB in mpc-runtime.
 source "$(dirname "$0")/common.sh"
 
 wheels=$build/wheels
 packages=(runtime compiler)
-onednn=$wheels/onednn
+onednn=$wheels/onednn libzip=$wheels/libzip
 
 # find_python VERSION: prints the path of a Python; fails if there is none.
 find_python() {
@@ -44,52 +44,71 @@ prepare() {
   cp "$requirements" "$venv/requirements.txt"
 }
 
-# Debian's -O2 without options for the build machine: oneDNN compiles kernels at run time,
-# for the processor it finds. Primitives that are not asked for are compiled, but nothing
-# refers to them.
-onednn_options=(
-  -DCMAKE_BUILD_TYPE=Release -DONEDNN_ARCH_OPT_FLAGS=
-  "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG -ffunction-sections -fdata-sections"
-  -DCMAKE_SHARED_LINKER_FLAGS=-Wl,--gc-sections
-  -DONEDNN_CPU_RUNTIME=OMP -DONEDNN_GPU_RUNTIME=NONE -DONEDNN_BUILD_GRAPH=OFF
-  "-DONEDNN_ENABLE_PRIMITIVE=CONVOLUTION;MATMUL;REORDER"
-  -DONEDNN_BUILD_DOC=OFF -DONEDNN_BUILD_EXAMPLES=OFF -DONEDNN_BUILD_TESTS=OFF -DONEDNN_ENABLE_ITT_TASKS=OFF
-)
-
-# fetch_onednn: the sources of Debian 13, whichever Debian this is.
-fetch_onednn() {
-  local apt=(apt-get -qq -o Dir::Etc::sourcelist="$onednn/apt/sources.list"
-    -o Dir::Etc::sourceparts=- -o Dir::State::lists="$onednn/apt/lists"
-    -o Dir::Cache="$onednn/apt/cache" -o APT::Sandbox::User=)
-  mkdir -p "$onednn/apt/lists/partial" "$onednn/apt/cache/archives/partial"
-  echo "deb-src http://deb.debian.org/debian trixie main" > "$onednn/apt/sources.list"
-  cd "$onednn/apt"
-  "${apt[@]}" update && "${apt[@]}" --only-source --download-only source onednn \
-    && dpkg-source -x onednn_*.dsc "$onednn/source" \
-    `# A patch of Debian asks for what only an option that is off needs.` \
-    && sed -i '/^find_package(spdlog REQUIRED)$/d' "$onednn/source/src/CMakeLists.txt"
+# fetch_source NAME SUITE: unpacks a source package of Debian in build/wheels/NAME/source.
+fetch_source() {
+  local folder=$wheels/$1/apt apt
+  apt=(apt-get -qq -o Dir::Etc::sourcelist="$folder/sources.list"
+    -o Dir::Etc::sourceparts=- -o Dir::State::lists="$folder/lists"
+    -o Dir::Cache="$folder/cache" -o APT::Sandbox::User=)
+  mkdir -p "$folder/lists/partial" "$folder/cache/archives/partial"
+  echo "deb-src http://deb.debian.org/debian $2 main" > "$folder/sources.list"
+  cd "$folder"
+  "${apt[@]}" update && "${apt[@]}" --only-source --download-only source "$1" \
+    && dpkg-source --no-copy -x "$1"_*.dsc ../source
 }
 
-compile_onednn() {
-  cmake -S "$onednn/source" -B "$onednn/build" -G Ninja \
-    -DCMAKE_INSTALL_PREFIX="$onednn" -DCMAKE_INSTALL_LIBDIR=lib \
-    $(command -v ccache > /dev/null && echo -DCMAKE_CXX_COMPILER_LAUNCHER=ccache) \
-    "${onednn_options[@]}" \
-    && cmake --build "$onednn/build" && cmake --install "$onednn/build" --strip \
-    && cp "$onednn/source/LICENSE" "$onednn/source/THIRD-PARTY-PROGRAMS" "$onednn"
+# What Debian's patch for spdlog asks for, only an option that is off needs. Kernels for
+# integers and narrow floating-point types are a third of the library; mpc calls it for f32
+# and bf16 only.
+patch_source() {
+  [ "$1" = onednn ] || return 0
+  local cpu=source/src/cpu narrow='[su][48]|s32|e8m0|f[48]_[a-z0-9]*'
+  sed -i '/^find_package(spdlog REQUIRED)$/d' source/src/CMakeLists.txt \
+    && sed -i /x8s8s32x/d $cpu/cpu_convolution_list.cpp $cpu/matmul/cpu_matmul_list.cpp \
+    && sed -Ei "/^ *\{\{.*\b($narrow)\b/d" $cpu/reorder/cpu_reorder.cpp \
+    && rm source/src/common/gemm.cpp \
+    && echo '{ global: dnnl_*; local: *; };' > exports.map
 }
 
-build_onednn() {
-  if [ "$(cat "$onednn/options" 2> /dev/null)" = "${onednn_options[*]}" ]; then
-    echo "    $onednn is there"
+# build_library NAME SUITE OPTION...: a library of a source package, in build/wheels/NAME.
+build_library() {
+  local name=$1 suite=$2 folder=$wheels/$1 how
+  shift 2
+  how="$suite $* $(declare -f patch_source)"
+  if [ "$(cat "$folder/how" 2> /dev/null)" = "$how" ]; then
+    echo "    $folder is there"
     return
   fi
-  rm -rf "$onednn"
-  mkdir -p "$onednn"
-  (fetch_onednn && compile_onednn) > "$wheels/onednn.log" 2>&1 \
-    || { tail -n 30 "$wheels/onednn.log"; return 1; }
-  rm -rf "$onednn"/{apt,source,build}
-  echo "${onednn_options[*]}" > "$onednn/options"
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  (fetch_source "$name" "$suite" && cd "$folder" && patch_source "$name" \
+    && cmake -S source -B build -G Ninja -DCMAKE_BUILD_TYPE=Release \
+      -DCMAKE_INSTALL_PREFIX="$folder" -DCMAKE_INSTALL_LIBDIR=lib \
+      $(command -v ccache > /dev/null && echo -DCMAKE_CXX_COMPILER_LAUNCHER=ccache) "$@" \
+    && cmake --build build && cmake --install build \
+    && find source -maxdepth 1 \( -name LICENSE -o -name THIRD-PARTY-PROGRAMS \) \
+      -exec cp {} . \;) > "$folder.log" 2>&1 || { tail -n 30 "$folder.log"; return 1; }
+  rm -rf "$folder"/{apt,source,build}
+  echo "$how" > "$folder/how"
+}
+
+# Debian 12's source package of oneDNN has an older version. Without options for the build
+# machine: oneDNN compiles kernels at run time, for the processor it finds. Primitives that
+# are not asked for are compiled, but nothing refers to them.
+build_onednn() {
+  build_library onednn trixie \
+    "-DCMAKE_CXX_FLAGS_RELEASE=-O2 -DNDEBUG -ffunction-sections -fdata-sections" \
+    -DCMAKE_SHARED_LINKER_FLAGS="-Wl,--gc-sections,--version-script=$onednn/exports.map,--strip-all" \
+    -DONEDNN_ARCH_OPT_FLAGS= -DONEDNN_CPU_RUNTIME=OMP -DONEDNN_GPU_RUNTIME=NONE -DONEDNN_BUILD_GRAPH=OFF \
+    "-DONEDNN_ENABLE_PRIMITIVE=CONVOLUTION;MATMUL;REORDER" -DONEDNN_ENABLE_ITT_TASKS=OFF \
+    -DONEDNN_BUILD_EXAMPLES=OFF -DONEDNN_BUILD_TESTS=OFF
+}
+
+# Without encryption, for which Debian's needs OpenSSL.
+build_libzip() {
+  build_library libzip bookworm -DBUILD_SHARED_LIBS=OFF -DCMAKE_POSITION_INDEPENDENT_CODE=ON \
+    -DENABLE_{COMMONCRYPTO,GNUTLS,MBEDTLS,OPENSSL,BZIP2,LZMA}=OFF \
+    -DBUILD_{TOOLS,REGRESS,EXAMPLES,DOC}=OFF
 }
 
 # build_wheel VERSION PACKAGE
@@ -98,16 +117,17 @@ build_wheel() {
   "$wheels/venv-$1/bin/pip" wheel -q --no-deps --no-build-isolation \
     --wheel-dir "$wheels/plain-$1" -Cbuild-dir="$wheels/build-$2" \
     -Ccmake.define.DNNL_INCLUDE_DIR="$onednn/include" \
-    -Ccmake.define.DNNL_LIBRARY="$onednn/lib/libdnnl.so" "$root/python/$2"
+    -Ccmake.define.DNNL_LIBRARY="$onednn/lib/libdnnl.so" \
+    -Ccmake.define.LIBZIP_INCLUDE_DIR="$libzip/include" \
+    -Ccmake.define.LIBZIP_LIBRARY="$libzip/lib/libzip.a;z" "$root/python/$2"
 }
 
-# Debian packages whose code is compiled into the wheels, and files of other licenses.
-declare -A compiled_in=(
-  [runtime]="libcli11-dev libflatbuffers-dev libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev
-    dnnl=$onednn/LICENSE onednn-third-party=$onednn/THIRD-PARTY-PROGRAMS"
-  [compiler]="libcli11-dev libflatbuffers-dev liblld-22-dev libmlir-22-dev libtomlplusplus-dev
-    libxxhash-dev nlohmann-json3-dev"
-)
+# What is compiled into both wheels, or built above: Debian packages and licenses. The wheel
+# of mpc-compiler has all that the command needs, and LLVM.
+compiled_in=(libcli11-dev libflatbuffers-dev libtomlplusplus-dev libxxhash-dev nlohmann-json3-dev
+  libzip="$libzip/LICENSE" dnnl="$onednn/LICENSE"
+  onednn-third-party="$onednn/THIRD-PARTY-PROGRAMS")
+declare -A also_compiled_in=([runtime]= [compiler]="libmlir-22-dev liblld-22-dev")
 
 # repair VERSION: puts libraries into the wheels, and the licenses of what is in them.
 repair() {
@@ -120,7 +140,7 @@ repair() {
       > "$wheels/repair.log" 2>&1 || { cat "$wheels/repair.log"; return 1; }
     "$venv/bin/python" "$root/python/add_licenses.py" "$new"/*.whl "$root/LICENSE" \
       nanobind="$(echo "$venv"/lib/python*/site-packages/nanobind-*.dist-info/licenses/LICENSE)" \
-      ${compiled_in[$package]} || return
+      "${compiled_in[@]}" ${also_compiled_in[$package]} || return
     mkdir -p "$wheels/repaired" && mv "$new"/*.whl "$wheels/repaired" || return
   done
   rm -rf "$new"
@@ -176,7 +196,10 @@ case "${1:-}" in
   *) refuse_or_help "$1" 10 ;;
 esac
 rm -rf "$wheels"/plain-* "$wheels/repaired"
+command -v dpkg-source > /dev/null \
+  || { echo "wheels: error: 'dpkg-source' is missing; apt-get install dpkg-dev" >&2; exit 1; }
 step "Building oneDNN" build_onednn
+step "Building libzip" build_libzip
 built=
 for version in 3.11 3.12; do
   step "Preparing Python $version" prepare "$version"
