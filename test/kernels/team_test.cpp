@@ -273,5 +273,12 @@ TEST(Redirections, AreAllMadeOrNone) {
   EXPECT_FALSE(redirect_calls(wrong, wrong, 1));
 }
 
+TEST(Redirections, AreOptionalIfTheLibraryDoesNotCallTheFunction) {
+  Redirection redirection =
+      optional_redirection("omp_get_no_threads", &omp_get_max_threads);
+  EXPECT_TRUE(redirect_calls(dnnl_version(), &redirection, 1));
+  EXPECT_EQ(redirection.before, nullptr);
+}
+
 }  // namespace
 }  // namespace mpc::kernels::testing

@@ -176,7 +176,8 @@ int unmap(void* memory, size_t size) {
 
 Redirection calls[kNumCalls] = {
     redirection("_Znwm", make),
-    redirection("malloc", allocate),
+    // Without support for GPUs oneDNN 3.7 does not call it.
+    optional_redirection("malloc", allocate),
     redirection("posix_memalign", allocate_aligned),
     redirection("free", release),
     redirection("mmap", map),

@@ -22,6 +22,8 @@ struct Library {
   const char* names = nullptr;
   const Elf64_Rela* calls = nullptr;  // Relocations of function slots.
   size_t num_calls = 0;
+  const Elf64_Rela* addresses = nullptr;  // Other relocations.
+  size_t num_addresses = 0;
 
   const Elf64_Phdr* find(uint32_t type) const {
     for (int i = 0; i < num_headers; ++i)
@@ -59,6 +61,10 @@ void read_calls(Library& library, const Elf64_Dyn* entry) {
       library.calls = reinterpret_cast<const Elf64_Rela*>(address);
     else if (entry->d_tag == DT_PLTRELSZ)
       library.num_calls = value / sizeof(Elf64_Rela);
+    else if (entry->d_tag == DT_RELA)
+      library.addresses = reinterpret_cast<const Elf64_Rela*>(address);
+    else if (entry->d_tag == DT_RELASZ)
+      library.num_addresses = value / sizeof(Elf64_Rela);
   }
 }
 
@@ -78,12 +84,26 @@ int find_library(dl_phdr_info* info, size_t, void* data) {
   return 1;
 }
 
+bool refers_to(const Library& library, const Elf64_Rela& relocation,
+               const char* name) {
+  const Elf64_Sym& symbol = library.symbols[ELF64_R_SYM(relocation.r_info)];
+  return std::strcmp(library.names + symbol.st_name, name) == 0;
+}
+
+// Whether the library calls or keeps the address of a function of this name.
+bool uses(const Library& library, const char* name) {
+  for (size_t i = 0; i < library.num_calls; ++i)
+    if (refers_to(library, library.calls[i], name)) return true;
+  for (size_t i = 0; i < library.num_addresses; ++i)
+    if (refers_to(library, library.addresses[i], name)) return true;
+  return false;
+}
+
 void** find_slot(const Library& library, const char* name) {
   for (size_t i = 0; i < library.num_calls; ++i) {
     const Elf64_Rela& call = library.calls[i];
-    const Elf64_Sym& symbol = library.symbols[ELF64_R_SYM(call.r_info)];
     if (ELF64_R_TYPE(call.r_info) != R_X86_64_JUMP_SLOT ||
-        std::strcmp(library.names + symbol.st_name, name) != 0)
+        !refers_to(library, call, name))
       continue;
     void** slot = reinterpret_cast<void**>(library.base + call.r_offset);
     // A slot that still points into the library has not been bound yet.
@@ -114,11 +134,15 @@ bool redirect_calls(const void* inside, Redirection* redirections,
   if (!library.symbols || !library.names || !library.calls) return false;
   std::vector<void**> slots;
   for (size_t i = 0; i < count; ++i) {
-    slots.push_back(find_slot(library, redirections[i].name));
-    if (!slots.back()) return false;
+    const Redirection& redirection = redirections[i];
+    slots.push_back(find_slot(library, redirection.name));
+    if (!slots.back() &&
+        !(redirection.optional && !uses(library, redirection.name)))
+      return false;
   }
   if (!protect(library, PROT_READ | PROT_WRITE)) return false;
   for (size_t i = 0; i < count; ++i) {
+    if (!slots[i]) continue;
     redirections[i].before = *slots[i];
     __atomic_store_n(slots[i], redirections[i].replacement, __ATOMIC_RELEASE);
   }
