@@ -10,7 +10,7 @@
 # and those of pyenv.
 #
 # oneDNN and libzip are built from Debian's sources (they need dpkg-dev), with only what
-# mpc uses of them: Debian's libraries would have 14 MB in mpc-runtime.
+# mpc uses of them: with Debian's libraries mpc-runtime had 17 MB.
 source "$(dirname "$0")/common.sh"
 
 wheels=$build/wheels
@@ -39,9 +39,9 @@ prepare() {
   fi
   python=$(find_python "$1") || { echo "    no Python $1 with headers"; return; }
   rm -rf "$venv"
-  "$python" -m venv "$venv"
-  "$venv/bin/pip" install -q --only-binary=:all: --require-hashes -r "$requirements"
-  cp "$requirements" "$venv/requirements.txt"
+  "$python" -m venv "$venv" \
+    && "$venv/bin/pip" install -q --only-binary=:all: --require-hashes -r "$requirements" \
+    && cp "$requirements" "$venv/requirements.txt"
 }
 
 # fetch_source NAME SUITE: unpacks a source package of Debian in build/wheels/NAME/source.
@@ -57,7 +57,7 @@ fetch_source() {
     && dpkg-source --no-copy -x "$1"_*.dsc ../source
 }
 
-# What Debian's patch for spdlog asks for, only an option that is off needs. Kernels for
+# Debian's patch asks for spdlog, which only an option that is off needs. Kernels for
 # integers and narrow floating-point types are a third of the library; mpc calls it for f32
 # and bf16 only.
 patch_source() {
@@ -214,9 +214,9 @@ case "${1:-}" in
   "" | --test) ;;
   *) refuse_or_help "$1" 10 ;;
 esac
-rm -rf "$wheels"/plain-* "$wheels/repaired"
 command -v dpkg-source > /dev/null \
   || { echo "wheels: error: 'dpkg-source' is missing; apt-get install dpkg-dev" >&2; exit 1; }
+rm -rf "$wheels"/plain-* "$wheels/repaired"
 step "Building oneDNN" build_onednn
 step "Building libzip" build_libzip
 built=
