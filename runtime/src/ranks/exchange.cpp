@@ -35,11 +35,14 @@ void add_ranks(T* result, const std::vector<const T*>& parts, uint64_t count) {
   }
 }
 
-thread_local bool in_background = false;
+// Not null: the thread waits in the background, until the flag is set.
+thread_local const std::atomic<bool>* background_hurries = nullptr;
 
 // In microseconds. Libraries move some kilobytes each time they are asked, so
-// this limits the bandwidth; asking takes about a microsecond.
+// sleep limits the bandwidth. Asking takes about ten microseconds of a core
+// that computes, and brings other data into its caches.
 constexpr unsigned kSleep = 20;
+constexpr unsigned kBackgroundSleep = 200;
 
 // Waits between two tests of messages: messages of fast ranks are near, those
 // of slow ones should not cost this machine a core.
@@ -47,7 +50,9 @@ class Pause {
  public:
   void progress() { since_ = Clock::now(); }
   void wait() const {
-    if (!in_background && Clock::now() - since_ < std::chrono::milliseconds(5))
+    if (background_hurries)
+      usleep(*background_hurries ? kSleep : kBackgroundSleep);
+    else if (Clock::now() - since_ < std::chrono::milliseconds(5))
       sched_yield();
     else
       usleep(kSleep);
@@ -59,14 +64,14 @@ class Pause {
 
 }  // namespace
 
-BackgroundWaits::BackgroundWaits()
+BackgroundWaits::BackgroundWaits(const std::atomic<bool>& hurries)
     : timer_slack_(::prctl(PR_GET_TIMERSLACK, 0, 0, 0, 0)) {
-  in_background = true;
+  background_hurries = &hurries;
   (void)::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);  // In nanoseconds.
 }
 
 BackgroundWaits::~BackgroundWaits() {
-  in_background = false;
+  background_hurries = nullptr;
   (void)::prctl(PR_SET_TIMERSLACK, timer_slack_, 0, 0, 0);
 }
 
@@ -95,37 +100,43 @@ mpc_communicator_t Exchange::communicator() {
   return made;
 }
 
-mpc_status_t Exchange::run(const std::vector<Message>& messages,
-                           const char* what) {
-  mpc_status_t status = carry(messages, what);
-  has_failed_ |= status != nullptr;
-  return status;
+mpc_status_t Exchange::run(std::vector<Message> messages, const char* what) {
+  Flight flight = {std::move(messages)};
+  MPC_RETURN_IF_ERROR(start(&flight));
+  return finish(&flight, what);
 }
 
-mpc_status_t Exchange::carry(const std::vector<Message>& messages,
-                             const char* what) {
+mpc_status_t Exchange::start(Flight* flight) {
+  const std::vector<Message>& messages = flight->messages;
+  flight->done.assign(messages.size(), false);
   // Receives first: their buffers are then known when data arrives.
   for (bool sends : {false, true})
-    for (size_t slot = 0; slot < messages.size(); ++slot)
-      if (messages[slot].sends == sends)
-        MPC_RETURN_IF_ERROR(transport_->start(slot, messages[slot]));
+    for (size_t i = 0; i < messages.size(); ++i)
+      if (messages[i].sends == sends)
+        MPC_RETURN_IF_ERROR(note_failure(
+            transport_->start(flight->first_slot + i, messages[i])));
+  return nullptr;
+}
+
+mpc_status_t Exchange::finish(Flight* flight, const char* what) {
   const Clock::time_point deadline =
       Clock::now() + std::chrono::seconds(timeout_seconds_);
-  std::vector<bool> done(messages.size());
-  size_t left = messages.size();
+  std::vector<bool>& done = flight->done;
+  size_t left = flight->messages.size();
   for (Pause pause; left > 0;) {
     const size_t before = left;
-    for (size_t slot = 0; slot < messages.size(); ++slot) {
-      if (done[slot]) continue;
+    for (size_t i = 0; i < flight->messages.size(); ++i) {
+      if (done[i]) continue;
       bool is_done = false;
-      MPC_RETURN_IF_ERROR(transport_->test(slot, &is_done));
-      done[slot] = is_done;
+      MPC_RETURN_IF_ERROR(
+          note_failure(transport_->test(flight->first_slot + i, &is_done)));
+      done[i] = is_done;
       left -= is_done;
     }
     if (left < before)
       pause.progress();
     else if (Clock::now() > deadline)
-      return lost(messages, done, what);
+      return note_failure(lost(flight->messages, done, what));
     else
       pause.wait();
   }
@@ -163,38 +174,52 @@ mpc_status_t Exchange::sum(T* data, const uint64_t* offsets) {
   const uint32_t rank = transport_->rank(), size = transport_->size();
   const uint64_t piece = kPieceBytes / sizeof(T) / size + 1;
   if (!received_.data())
-    MPC_RETURN_IF_ERROR(received_.allocate(default_allocator(),
-                                           2 * kPieceBytes + size * kAlignment,
-                                           "messages of other ranks"));
-  T* received = reinterpret_cast<T*>(received_.data());
+    MPC_RETURN_IF_ERROR(received_.allocate(
+        default_allocator(), 2 * (kPieceBytes + size * sizeof(double)),
+        "messages of other ranks"));
   uint64_t longest = 0;
   for (uint32_t i = 0; i < size; ++i)
     longest = std::max(longest, offsets[i + 1] - offsets[i]);
-  std::vector<Message> messages;
-  std::vector<const T*> parts(size);
-  for (uint64_t begin = 0; begin < longest; begin += piece) {
-    auto piece_of = [&](uint32_t owner) {
-      const uint64_t first =
-          std::min(offsets[owner] + begin, offsets[owner + 1]);
-      return std::pair(first, std::min(piece, offsets[owner + 1] - first));
-    };
-    const auto [own_first, own_count] = piece_of(rank);
-    messages.clear();
+  const auto piece_of = [&](uint32_t owner, uint64_t number) {
+    const uint64_t first =
+        std::min(offsets[owner] + number * piece, offsets[owner + 1]);
+    return std::pair(first, std::min(piece, offsets[owner + 1] - first));
+  };
+  // While one piece is added up, the next one is on its way.
+  Flight flights[2];
+  const auto received = [&](uint64_t number, uint32_t peer) {
+    return reinterpret_cast<T*>(received_.data()) +
+           (number % 2 * size + peer) * piece;
+  };
+  const auto start_piece = [&](uint64_t number) {
+    Flight& flight = flights[number % 2];
+    flight.first_slot = number % 2 * 2 * size;
+    flight.messages.clear();
+    const uint64_t own_count = piece_of(rank, number).second;
     for (uint32_t peer = 0; peer < size; ++peer) {
-      parts[peer] = peer == rank ? data + own_first : received + peer * piece;
       if (peer == rank) continue;
-      const auto [first, count] = piece_of(peer);
+      const auto [first, count] = piece_of(peer, number);
       if (count > 0)
-        messages.push_back({peer, true,
-                            reinterpret_cast<uint8_t*>(data + first),
-                            count * sizeof(T)});
+        flight.messages.push_back({peer, true,
+                                   reinterpret_cast<uint8_t*>(data + first),
+                                   count * sizeof(T)});
       if (own_count > 0)
-        messages.push_back({peer, false,
-                            reinterpret_cast<uint8_t*>(received + peer * piece),
-                            own_count * sizeof(T)});
+        flight.messages.push_back(
+            {peer, false, reinterpret_cast<uint8_t*>(received(number, peer)),
+             own_count * sizeof(T)});
     }
-    MPC_RETURN_IF_ERROR(run(messages, "reduce_scatter"));
-    add_ranks(data + own_first, parts, own_count);
+    return start(&flight);
+  };
+  const uint64_t pieces = (longest + piece - 1) / piece;
+  if (pieces > 0) MPC_RETURN_IF_ERROR(start_piece(0));
+  std::vector<const T*> parts(size);
+  for (uint64_t number = 0; number < pieces; ++number) {
+    if (number + 1 < pieces) MPC_RETURN_IF_ERROR(start_piece(number + 1));
+    MPC_RETURN_IF_ERROR(finish(&flights[number % 2], "reduce_scatter"));
+    const auto [first, count] = piece_of(rank, number);
+    for (uint32_t peer = 0; peer < size; ++peer)
+      parts[peer] = peer == rank ? data + first : received(number, peer);
+    add_ranks(data + first, parts, count);
   }
   return nullptr;
 }

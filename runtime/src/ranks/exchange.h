@@ -3,6 +3,7 @@
 #ifndef MPC_RUNTIME_SRC_RANKS_EXCHANGE_H_
 #define MPC_RUNTIME_SRC_RANKS_EXCHANGE_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -45,10 +46,10 @@ class Transport {
 };
 
 // While in scope, the calling thread leaves its core to others when it waits
-// for messages.
+// for messages, unless `hurries` is set.
 class BackgroundWaits {
  public:
-  BackgroundWaits();
+  explicit BackgroundWaits(const std::atomic<bool>& hurries);
   ~BackgroundWaits();
   BackgroundWaits(const BackgroundWaits&) = delete;
   BackgroundWaits& operator=(const BackgroundWaits&) = delete;
@@ -78,10 +79,22 @@ class Exchange {
   void close();
 
  private:
+  // Messages that are on their way, in the slots from `first_slot` on.
+  struct Flight {
+    std::vector<Message> messages;
+    std::vector<bool> done = {};
+    size_t first_slot = 0;
+  };
+
   template <typename T>
   mpc_status_t sum(T* data, const uint64_t* offsets);
-  mpc_status_t run(const std::vector<Message>& messages, const char* what);
-  mpc_status_t carry(const std::vector<Message>& messages, const char* what);
+  mpc_status_t run(std::vector<Message> messages, const char* what);
+  mpc_status_t start(Flight* flight);
+  mpc_status_t finish(Flight* flight, const char* what);
+  mpc_status_t note_failure(mpc_status_t status) {
+    has_failed_ |= status != nullptr;
+    return status;
+  }
   mpc_status_t lost(const std::vector<Message>& messages,
                     const std::vector<bool>& done, const char* what) const;
 

@@ -132,6 +132,7 @@ bool Overlap::begin(uint32_t entry) {
   }
   std::lock_guard<std::mutex> lock(mutex_);
   ran_ = 0;
+  run_has_ended_ = false;
   failed_ = false;
   entry_ = entry;
   status_ = nullptr;
@@ -149,6 +150,7 @@ void Overlap::ran(size_t instructions) {
 }
 
 mpc_status_t Overlap::finish(bool failed) {
+  run_has_ended_ = true;  // The core has nothing else to do.
   std::unique_lock<std::mutex> lock(mutex_);
   failed_ = failed;
   changed_.notify_all();
@@ -158,7 +160,7 @@ mpc_status_t Overlap::finish(bool failed) {
 }
 
 void Overlap::work() {
-  const BackgroundWaits background;
+  const BackgroundWaits background(run_has_ended_);
   for (;;) {
     {
       std::unique_lock<std::mutex> lock(mutex_);

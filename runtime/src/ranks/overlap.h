@@ -63,6 +63,7 @@ class Overlap : public RunListener {
   std::condition_variable changed_;
   std::atomic<size_t> ran_{0};     // Instructions of the entry point so far.
   std::atomic<size_t> wanted_{0};  // What the thread waits for.
+  std::atomic<bool> run_has_ended_{false};
   // Guarded by the mutex.
   enum class State { kIdle, kBusy, kDone, kEnd } state_ = State::kIdle;
   bool failed_ = false;
