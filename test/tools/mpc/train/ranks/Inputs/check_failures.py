@@ -14,6 +14,12 @@ data = ["--data", f"{digits}/digits-train.npz"]
 run("mpc", "compile", f"{digits}/cnn.onnx", "--data-parallel", "--batch=16", "-o", "m.mpc")
 
 
+def steps_in(folder):
+    """The steps of the checkpoints in a folder."""
+    names = os.listdir(folder) if os.path.isdir(folder) else []
+    return [int(name[5:]) for name in names if re.fullmatch(r"step-\d+", name)]
+
+
 def disturb(launcher, folder, how):
     """Sends a signal to rank 2 of a run; returns its status and what it prints."""
     process = start(
@@ -21,8 +27,11 @@ def disturb(launcher, folder, how):
         "--checkpoint-dir", folder, "--checkpoint-every=20", "--rank-timeout=4",
     )  # fmt: skip
     end = time.monotonic() + 60
-    while not os.path.isdir(f"{folder}/step-40"):
-        assert time.monotonic() < end and process.poll() is None, process.communicate()[0]
+    # The folder of one step does not stay for long.
+    while max(steps_in(folder), default=0) < 40:
+        if time.monotonic() > end:
+            process.kill()
+        assert process.poll() is None, process.communicate()[0]
         time.sleep(0.05)
     pids = ranks_of(process)
     assert len(pids) == 3, pids
@@ -51,7 +60,7 @@ for launcher in LAUNCHERS:
     assert status != 0, output
     # The last checkpoint is good, also for another number of ranks.
     for folder in ("term", "stop", "kill"):
-        step = max(int(saved[5:]) for saved in os.listdir(f"{name}-{folder}") if saved[:5] == "step-")
+        step = max(steps_in(f"{name}-{folder}"))
         train(
             "m.mpc", f"{name}-{folder}", *data, "--resume", f"--steps={step + 3}",
             launcher=launcher, ranks=2,
