@@ -17,6 +17,8 @@
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/SplitModule.h"
 
+#include <mutex>
+
 using namespace mlir;
 using namespace mpc;
 
@@ -67,6 +69,10 @@ static llvm::Error link(const TemporaryFolder &folder,
       "noexecstack", "--strip-debug", "-o",          output.c_str()};
   for (const std::string &input : inputs)
     arguments.push_back(input.c_str());
+  // The state of lld belongs to the process, and programs may compile in
+  // several threads.
+  static std::mutex mutex;
+  std::lock_guard<std::mutex> lock(mutex);
   lld::Result result = lld::lldMain(arguments, llvm::nulls(), stream,
                                     {{lld::Gnu, &lld::elf::link}});
   if (result.retCode != 0) {
