@@ -142,31 +142,28 @@ void Shards::visit(const schema::Instruction& instruction, size_t index) {
   std::vector<Operand> operands;
   for (uint32_t i = 0; i < buffers.size(); ++i) {
     const schema::Buffer& buffer = *buffers.Get(i);
-    Operand operand = {};
-    operand.space = buffer.space();
-    operand.begin = buffer.offset();
-    operand.end = buffer.offset() + bytes_of(buffer);
-    operand.is_result = results != SIZE_MAX && i + results >= buffers.size();
     const uint64_t each =
         gradients > 0
             ? static_cast<uint64_t>(instruction.item_elements()->Get(i))
             : 0;
     // The parts of rows and of other blocks of gradients have the same places.
-    operand.piece = {operand.space, operand.begin, operand.end, Owners::kUnit,
-                     each * size_of(buffer.dtype()) *
-                         (gradients > 0 ? Owners::kUnit / gradients : 0)};
-    operands.push_back(operand);
+    const Piece piece = {buffer.space(), buffer.offset(),
+                         buffer.offset() + bytes_of(buffer), Owners::kUnit,
+                         each * size_of(buffer.dtype()) *
+                             (gradients > 0 ? Owners::kUnit / gradients : 0)};
+    operands.push_back(
+        {piece, results != SIZE_MAX && i + results >= buffers.size()});
   }
 
   std::vector<Piece> left, gathers;
   for (const Piece& piece : scattered_) {
     bool is_read = false, is_replaced = false;
     for (const Operand& operand : operands) {
-      if (!piece.overlaps(operand.space, operand.begin, operand.end)) continue;
-      if (operand.is_result && operand.begin <= piece.begin &&
-          piece.end <= operand.end)
+      const Piece& own = operand.piece;
+      if (!piece.overlaps(own.space, own.begin, own.end)) continue;
+      if (operand.is_result && own.begin <= piece.begin && piece.end <= own.end)
         is_replaced = true;
-      else if (!is_same(piece, operand.piece))
+      else if (!is_same(piece, own))
         is_read = true;
     }
     if (is_read) gathers.push_back(piece);

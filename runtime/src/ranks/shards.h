@@ -76,6 +76,9 @@ class Shards {
   Shards(const schema::Variant& variant, uint32_t apply,
          const schema::State& gradients, const std::vector<Bucket>& buckets,
          uint32_t rank, uint32_t size);
+  // Steps refer to items of this object.
+  Shards(const Shards&) = delete;
+  Shards& operator=(const Shards&) = delete;
 
   const Owners& owners() const { return owners_; }
   const std::vector<Step>& steps() const { return steps_; }
@@ -87,8 +90,6 @@ class Shards {
 
  private:
   struct Operand {
-    schema::Space space;
-    uint64_t begin, end;
     Piece piece;  // Its bytes are 0 if all items read the operand.
     bool is_result;
   };
