@@ -2,9 +2,10 @@
 """Prints "N passed, N failed" for the results of ctest, GoogleTest and lit.
 
 Usage: count_tests.py FOLDER. The folder contains ctest.xml, lit.xml and, for each
-GoogleTest program that finished, gtest/PROGRAM.xml. sanitized/ contains the same
-for the builds with sanitizers, with importer/, if it ran, instead of lit.xml, and
-levels/LEVEL/ for runs with fewer CPU instructions; a folder parts/ in any of them
+GoogleTest program that finished, gtest/PROGRAM.xml. sanitized/ has the results of
+the builds with sanitizers: ctest.xml and gtest/ if programs of that build ran, and
+importer/importer.xml if the importer's test ran; at least one of them must have.
+levels/LEVEL/ is for runs with fewer CPU instructions; a folder parts/ in any of them
 has the results of programs of which only a part ran. deep-sweep.xml is the result
 of random deep graphs, if they ran. Names the tests that failed; exits with 1 if
 any did or if there are no results.
@@ -54,15 +55,23 @@ def read_ctest(folder):
             yield name, outcome
 
 
+def read_sanitized(folder):
+    # tools/test.sh makes a folder for each of the two that it runs.
+    programs, importer = folder / "gtest", folder / "importer"
+    if programs.exists():
+        yield from read_ctest(folder)
+    if importer.exists():
+        yield from read_cases(importer / "importer.xml")
+    if not programs.exists() and not importer.exists():
+        yield "nothing ran", "failed"
+
+
 def collect(folder):
     yield from read_ctest(folder)
     yield from read_cases(folder / "lit.xml")
     if (folder / "deep-sweep.jsonl").exists():
         yield from read_cases(folder / "deep-sweep.xml")
-    sanitized = folder / "sanitized"
-    importer = sanitized / "importer"
-    imported = read_cases(importer / "importer.xml") if importer.exists() else ()
-    for name, outcome in [*read_ctest(sanitized), *imported]:
+    for name, outcome in read_sanitized(folder / "sanitized"):
         yield f"{name} (sanitized)", outcome
     for level in sorted(folder.glob("levels/*")):
         for name, outcome in [*read_ctest(level), *read_cases(level / "lit.xml")]:

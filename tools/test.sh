@@ -158,7 +158,9 @@ run_sanitized() {
       timeout 10m "$build/bin/mpc-import-sanitized-test" --gtest_brief=1 \
       | tail -n 40 || true ;;
   esac
-  [ ${#sanitized_tests[@]} = 0 ] || MPC_GPU_PROGRAMS=$build/test/cuda/sanitized \
+  [ ${#sanitized_tests[@]} -gt 0 ] || return 0
+  mkdir -p "$results/sanitized/gtest"
+  MPC_GPU_PROGRAMS=$build/test/cuda/sanitized \
     run_programs "$sanitized" "$results/sanitized" "${sanitized_tests[@]}"
 }
 
@@ -253,7 +255,7 @@ step "Configuring" configure
 step "Building" cmake --build "$build"
 step "Building with sanitizers" build_sanitized
 rm -rf "$results"
-mkdir -p "$results/gtest" "$results/sanitized/gtest"
+mkdir -p "$results/gtest"
 # A failing test must not prevent the others from running.
 step "Running the programs that are tests" run_programs "$build" "$results" || true
 step "Running those with sanitizers" run_sanitized || true
