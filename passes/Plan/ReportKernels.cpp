@@ -215,11 +215,19 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
     const CostOfInstructions costs(module);
     std::vector<Call> calls;
     llvm::json::Array transposes;
+    llvm::StringMap<llvm::json::Array> sequences;
     for (auto entry : module.getOps<exec::EntryOp>()) {
-      for (auto launch : entry.getBody().front().getOps<exec::LaunchOp>()) {
-        auto found = indices.find(launch.getKernel());
+      llvm::json::Array &sequence = sequences[entry.getSymName()];
+      for (Operation &op : entry.getBody().front()) {
+        if (auto call = dyn_cast<exec::CallOp>(op))
+          sequence.push_back(
+              int64_t(kernels.size() + addCall(calls, entry.getSymName(), call,
+                                               costs.of(call))));
+        auto launch = dyn_cast<exec::LaunchOp>(op);
+        auto found = launch ? indices.find(launch.getKernel()) : indices.end();
         if (found == indices.end())
           continue;
+        sequence.push_back(int64_t(found->second));
         Kernel &kernel = kernels[found->second];
         if (kernel.runs.counts.empty())
           kernel.cost =
@@ -233,8 +241,6 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
               {"origin", isFromModel(launch.getLoc()) ? "model" : "layout"},
               {"bytes", bytesMoved(launch)}});
       }
-      for (auto call : entry.getBody().front().getOps<exec::CallOp>())
-        addCall(calls, entry.getSymName(), call, costs.of(call));
     }
 
     llvm::json::Array entries;
@@ -254,6 +260,7 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
       };
       trafficOf(body, touchedBy).addTo(line);
       line["bytes_required"] = requiredBytes(entry, touchedBy);
+      line["sequence"] = std::move(sequences[entry.getSymName()]);
       entries.push_back(std::move(line));
     }
     llvm::json::Array list;
@@ -283,9 +290,9 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
     module->setAttr(kKernelReportAttr, StringAttr::get(&getContext(), text));
   }
 
-  /// Adds a call to the line of those with the same costs.
-  static void addCall(std::vector<Call> &calls, StringRef entry,
-                      exec::CallOp call, const InstructionCost &cost) {
+  /// Adds a call to the line of those with the same costs; returns its index.
+  static size_t addCall(std::vector<Call> &calls, StringRef entry,
+                        exec::CallOp call, const InstructionCost &cost) {
     std::string dtype = CostOfInstructions::dtypeOf(call);
     auto found = llvm::find_if(calls, [&](const Call &other) {
       return other.kernel == call.getKernel() && other.dtype == dtype &&
@@ -296,6 +303,7 @@ struct ReportKernelsPass : mpc::impl::ReportKernelsPassBase<ReportKernelsPass> {
       found = std::prev(calls.end());
     }
     found->runs.add(entry, call);
+    return size_t(found - calls.begin());
   }
 
   static Traffic

@@ -84,6 +84,20 @@ EntryEstimate mpc::report::estimateEntry(const Device &device,
   return estimate;
 }
 
+std::vector<double> mpc::report::courseOf(const Device &device,
+                                          const Device::Entry &entry,
+                                          const Machine &machine) {
+  std::vector<double> course;
+  for (uint64_t index : entry.sequence) {
+    if (index >= device.instructions.size())
+      return {};
+    const Instruction &instruction = device.instructions[index];
+    course.push_back(
+        timeOf(workOf(instruction, Formats::Chosen), machine).sum());
+  }
+  return course;
+}
+
 std::optional<double> mpc::report::estimateStep(const Device &device,
                                                 const Machine &machine,
                                                 uint64_t batches,

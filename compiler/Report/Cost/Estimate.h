@@ -47,6 +47,11 @@ EntryEstimate estimateEntry(const Device &device, const Device::Entry &entry,
                             const Machine &machine,
                             Formats formats = Formats::Chosen);
 
+/// The nanoseconds of each instruction of an entry point, in their order;
+/// nothing if the report does not say in which order they run.
+std::vector<double> courseOf(const Device &device, const Device::Entry &entry,
+                             const Machine &machine);
+
 /// The nanoseconds of one update of the weights with `batches` micro-batches,
 /// or of a prediction, if the program only predicts; nothing if the report has
 /// no costs.

@@ -334,6 +334,7 @@ static Device::Entry readEntry(const Object &object) {
   entry.requiredBytes = countAt(object, "bytes_required");
   entry.liveStride = countAt(object, "live_stride");
   entry.liveBytes = countsAt(object, "live_bytes");
+  entry.sequence = countsAt(object, "sequence");
   return entry;
 }
 

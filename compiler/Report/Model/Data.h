@@ -155,6 +155,8 @@ struct Device {
     std::optional<Time> time;         ///< An estimate for the machine.
     uint64_t liveStride = 1;          ///< Instructions between the entries of
     std::vector<uint64_t> liveBytes;  ///< the bytes of the arena in use.
+    /// The indices in `instructions` of what it runs, in order.
+    std::vector<uint64_t> sequence;
   };
   std::string name;
   std::optional<Rates> rates;

@@ -28,22 +28,10 @@ Sharding::Sharding(const mpc_communicator_t& communicator, Device* device,
     if (!piece.used.empty()) places_.push_back(used(piece));
 }
 
-std::vector<ByteRange> Sharding::ranges_of(const Piece& piece,
-                                           uint64_t rank) const {
-  std::vector<ByteRange> ranges;
-  for (size_t i = 0; i < shards_.owners().buckets(); ++i) {
-    const std::vector<uint64_t>& bounds = shards_.owners().bounds(i);
-    const ByteRange range = {piece.place(bounds[rank]),
-                             piece.place(bounds[rank + 1])};
-    if (range.begin < range.end) ranges.push_back(range);
-  }
-  return ranges;
-}
-
 Sharding::Ranges Sharding::whole(const Piece& piece) const {
   Ranges ranges = {piece.space, {}};
   for (uint64_t rank = 0; rank < communicator_.size; ++rank)
-    ranges.of_ranks.push_back(ranges_of(piece, rank));
+    ranges.of_ranks.push_back(shards_.ranges_of(piece, rank));
   return ranges;
 }
 
@@ -143,7 +131,7 @@ mpc_status_t Sharding::read(uint64_t offset, void* data, uint64_t size) {
   for (uint64_t rank = 0; rank < communicator_.size; ++rank) {
     offsets.push_back(offsets.back());
     for (const Piece& piece : shards_.kept())
-      for (const ByteRange& range : ranges_of(piece, rank)) {
+      for (const ByteRange& range : shards_.ranges_of(piece, rank)) {
         const uint64_t begin = std::max(range.begin, offset);
         const uint64_t end = std::min(range.end, offset + size);
         if (begin >= end) continue;
@@ -179,7 +167,7 @@ uint64_t Sharding::shared_bytes() const {
 uint64_t Sharding::own_bytes() const {
   uint64_t bytes = 0;
   for (const Piece& piece : shards_.kept())
-    for (const ByteRange& range : ranges_of(piece, communicator_.rank))
+    for (const ByteRange& range : shards_.ranges_of(piece, communicator_.rank))
       bytes += range.end - range.begin;
   for (const Ranges& common : places_)
     for (uint64_t rank = 0; rank < communicator_.size; ++rank)
@@ -209,7 +197,7 @@ void Sharding::release_states() const {
   for (const Piece& piece : shards_.kept())
     for (uint64_t rank = 0; rank < communicator_.size; ++rank) {
       if (rank == communicator_.rank) continue;
-      for (const ByteRange& range : ranges_of(piece, rank)) {
+      for (const ByteRange& range : shards_.ranges_of(piece, rank)) {
         uint64_t begin = range.begin;
         for (const ByteRange& place : piece.used) {
           release(states + begin,

@@ -63,8 +63,6 @@ class Sharding {
   Ranges whole(const Piece& piece) const;
   // What of the places `used` of a piece each rank has.
   Ranges used(const Piece& piece) const;
-  // The bytes of a piece that a rank has, those of one bucket after the other.
-  std::vector<ByteRange> ranges_of(const Piece& piece, uint64_t rank) const;
   void release(uint8_t* begin, uint8_t* end) const;
   void release_states() const;
 

@@ -124,6 +124,18 @@ Shards::Shards(const schema::Variant& variant, uint32_t apply,
   }
 }
 
+std::vector<ByteRange> Shards::ranges_of(const Piece& piece,
+                                         uint64_t rank) const {
+  std::vector<ByteRange> ranges;
+  for (size_t i = 0; i < owners_.buckets(); ++i) {
+    const std::vector<uint64_t>& bounds = owners_.bounds(i);
+    const ByteRange range = {piece.place(bounds[rank]),
+                             piece.place(bounds[rank + 1])};
+    if (range.begin < range.end) ranges.push_back(range);
+  }
+  return ranges;
+}
+
 void Shards::plan(const schema::Variant& variant, uint32_t apply) {
   scattered_ = kept_;
   scattered_.push_back(gradients_);

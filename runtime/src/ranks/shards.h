@@ -87,6 +87,8 @@ class Shards {
   // The states of which each rank keeps only its part and the places that other
   // entry points use, which are gathered after the last step as well.
   const std::vector<Piece>& kept() const { return kept_; }
+  // The bytes of a piece that a rank has, those of one bucket after the other.
+  std::vector<ByteRange> ranges_of(const Piece& piece, uint64_t rank) const;
 
  private:
   struct Operand {

@@ -3,6 +3,8 @@
 // Two layers that share a kernel, in two entry points; the reported node is that of the
 // first launch. Nothing is transposed.
 // CHECK:       mpc.kernel_report = "{
+// CHECK-SAME:  \22name\22:\22predict\22,\22sequence\22:[0]}
+// CHECK-SAME:  \22name\22:\22step\22,\22sequence\22:[0,0]}
 // CHECK-SAME:  \22kernels\22:[{\22bytes\22:65536,\22flops\22:{{[1-9][0-9]*}},\22launches\22:{\22predict\22:1,\22step\22:2},\22name\22:\22kernel_0\22,\22node\22:\22relu1\22}],
 // CHECK-SAME:  \22transposes\22:[]}"
 func.func @predict(%x: tensor<64x128xf32>) -> tensor<64x128xf32> attributes {train.entry = #train.entry<predict>} {
@@ -48,7 +50,7 @@ func.func @step(%x: tensor<8x16xf32>, %y: tensor<16x8xf32>) -> (tensor<16x8xf32>
 // Arena usage, instruction by instruction: operands and results, and values that are
 // still needed; memory shared by several buffers counts once.
 // CHECK:       mpc.kernel_report = "{\22arena_bytes\22:{{[0-9]+}},
-// CHECK-SAME:  \22entries\22:[{\22bytes\22:36864,\22bytes_16bit\22:0,\22bytes_required\22:4096,\22calls\22:3,\22launches\22:0,\22live_bytes\22:[8192,12288,12288],\22live_stride\22:1,\22name\22:\22predict\22}]
+// CHECK-SAME:  \22entries\22:[{\22bytes\22:36864,\22bytes_16bit\22:0,\22bytes_required\22:4096,\22calls\22:3,\22launches\22:0,\22live_bytes\22:[8192,12288,12288],\22live_stride\22:1,\22name\22:\22predict\22,\22sequence\22:[0,0,0]}]
 func.func @predict(%x: tensor<32x32xf32>) -> tensor<32x32xf32> attributes {train.entry = #train.entry<predict>} {
   %0 = train.matmul %x, %x : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>
   %1 = train.matmul %x, %0 : (tensor<32x32xf32>, tensor<32x32xf32>) -> tensor<32x32xf32>

@@ -10,6 +10,7 @@
 #include "tools/mpc/options/Checks.h"
 #include "tools/mpc/options/CompileOptions.h"
 #include "tools/mpc/options/MachineFile.h"
+#include "tools/mpc/timing/RankTable.h"
 
 #include "compiler/Export/Annotate.h"
 #include "compiler/Import/Import.h"
@@ -47,6 +48,9 @@ struct ReportCommand {
   CompileArguments arguments;
   /// The machine of --cost=NAME; none for --cost.
   std::optional<mpc::Machine> machine;
+  uint32_t ranks = 0; ///< 0: not asked for.
+  double bandwidth = 0, latency = 50;
+  std::string shard;
 };
 } // namespace
 
@@ -376,6 +380,38 @@ deviceOfCost(const mpc::report::Report &report, const ReportCommand &options) {
                                  llvm::join(names, " and "));
 }
 
+/// Prints what an update costs with several ranks.
+static void reportRanks(llvm::raw_ostream &os,
+                        const mpc::report::Report &report,
+                        const mpc::report::Device &device,
+                        const mpc::Machine &machine,
+                        const ReportCommand &options) {
+  if (isModelFile(options.path) || isJson(options.path))
+    throw Failure(Usage, "--ranks reads a package; compile the model with "
+                         "--data-parallel first");
+  if (device.name != "cpu")
+    throw Failure(Usage, "--ranks: estimates for several ranks are for the "
+                         "cpu, but these are for '" +
+                             device.name + "'");
+  Package package(options.path);
+  // Bytes per nanosecond are GB/s.
+  Network network = {options.bandwidth, options.latency * 1e3};
+  mpc_shard_t shard = options.shard == "optimizer"   ? MPC_SHARD_OPTIMIZER
+                      : options.shard == "gradients" ? MPC_SHARD_GRADIENTS
+                                                     : MPC_SHARD_NONE;
+  std::vector<RankEstimate> estimates = estimateRanks(
+      RankEstimator(package, device, machine, network, shard), options.ranks);
+  if (options.json) {
+    os << llvm::json::Value(llvm::json::Object{{"device", device.name},
+                                               {"ranks", ranksJson(estimates)}})
+       << '\n';
+    return;
+  }
+  os << report.model << (report.model.empty() ? "" : ": ") << report.title()
+     << "\n\n";
+  printRanks(os, estimates, machine, network, outputColumns(100));
+}
+
 /// Prints what instructions cost.
 static int reportCost(ReportCommand options) {
   mpc::report::Report report = read(options.path, options);
@@ -399,7 +435,9 @@ static int reportCost(ReportCommand options) {
   std::string text;
   llvm::raw_string_ostream os(text);
   constexpr size_t kMostRows = 20;
-  if (options.json)
+  if (options.ranks > 0)
+    reportRanks(os, report, device, *machine, options);
+  else if (options.json)
     os << llvm::json::Value(costJson(device, *machine)) << '\n';
   else if (llvm::Error error = printCost(
                os, report, device, *machine, options.selection.function,
@@ -428,6 +466,41 @@ static int runReport(ReportCommand options) {
     throw Failure(Usage, llvm::toString(std::move(error)));
   printResult("%s", text.c_str());
   return Ok;
+}
+
+/// Adds --ranks, with the options that describe what ranks do.
+static void addRanks(CLI::App &report, ReportCommand &options,
+                     CLI::Option *cost,
+                     std::initializer_list<CLI::Option *> others) {
+  CLI::Option *bandwidth =
+      report
+          .add_option("--bandwidth", options.bandwidth,
+                      "GB/s of a rank's link in each direction, for --ranks")
+          ->option_text("GB/S")
+          ->check(Above(0));
+  CLI::Option *ranks = report
+                           .add_option("--ranks", options.ranks,
+                                       "With --cost: estimate an update by up "
+                                       "to N processes, and what they wait for")
+                           ->option_text("N")
+                           ->check(Whole(2, 1 << 20))
+                           ->needs(cost)
+                           ->needs(bandwidth);
+  for (CLI::Option *other : others)
+    ranks->excludes(other);
+  bandwidth->needs(ranks);
+  report
+      .add_option("--latency", options.latency,
+                  "Microseconds of a small message (default: 50)")
+      ->option_text("US")
+      ->check(AtLeast(0))
+      ->needs(ranks);
+  report
+      .add_option("--shard", options.shard,
+                  "What the processes share: optimizer or gradients")
+      ->option_text("optimizer|gradients")
+      ->check(Choice({"optimizer", "gradients"}))
+      ->needs(ranks);
 }
 
 /// Adds the options that show something other than the summary, and the options
@@ -483,6 +556,7 @@ static void addViews(CLI::App &report, ReportCommand &options) {
                           ->option_text("[=MACHINE]");
   for (CLI::Option *other : {module, only, explain, diff, html, annotated})
     cost->excludes(other);
+  addRanks(report, options, cost, {function, all});
   for (CLI::Option *file : {html, annotated})
     for (CLI::Option *shown :
          {function, module, all, only, explain, diff, json})
