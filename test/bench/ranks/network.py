@@ -2,6 +2,7 @@
 MPICH and the program ip:
 
     PYTHONPATH=test/bench PYTHON test/bench/ranks/network.py hidden [--rate 1gbit] [--batch N] [--shard WHAT]
+        [--grad-comm TYPE]
     PYTHONPATH=test/bench PYTHON test/bench/ranks/network.py down [--points 20]
 
 `hidden` trains a GPT-2 of 30 million parameters on one thread each and prints how much of the time
@@ -93,10 +94,10 @@ def train(*arguments):
         sys.exit(output)
 
 
-def time_step(package, data, shard):
+def time_step(package, data, how):
     """The median of the seconds between the lines that steps print."""
     process = start(
-        package, "--data", data, "--steps=16", "--no-shuffle", "--json", f"--shard={shard}"
+        package, "--data", data, "--steps=16", "--no-shuffle", "--json", *how
     )  # fmt: skip
     times, output = [], ""
     for line in process.stdout:
@@ -131,6 +132,20 @@ def prepare(folder, batch):
     return 4 * facts["parameters"]
 
 
+def predict(package, bandwidth, shard):
+    """Prints the estimate of exact gradients."""
+    shards = [] if shard == "none" else [f"--shard={shard}"]
+    done = subprocess.run(
+        [MPC, "report", package, "--cost", "--ranks=2", f"--bandwidth={bandwidth}", "--json", *shards],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    two = json.loads(done.stdout)["ranks"][1]
+    print(
+        f"estimated on all cores: {two['computing_ns'] / 1e9:.2f} s, messages {two['communicating_ns'] / 1e9:.2f} s, "
+        f"{100 * (1 - two['exposed_ns'] / two['communicating_ns']):.0f} % hidden"
+    )
+
+
 def hidden(arguments):
     units = {"mbit": 1e6, "gbit": 1e9}
     bits = float(arguments.rate[:-4]) * units[arguments.rate[-4:]]
@@ -139,13 +154,15 @@ def hidden(arguments):
         size = prepare(folder, arguments.batch)
         package, data = folder / "gpt2.mpc", folder / "gpt2.npz"
         # Each of two ranks sends one half to be added up, and the sums of the other.
-        link = 8 * size / bits
+        link = 8 * size / bits / (2 if arguments.grad_comm == "bf16" else 1)
+        how = [f"--shard={arguments.shard}", f"--grad-comm={arguments.grad_comm}"]
+        predict(package, bits / 8e9, arguments.shard)
         found = []
         for _ in range(arguments.rounds):
             with namespaces():
-                fast = time_step(package, data, arguments.shard)
+                fast = time_step(package, data, how)
                 limit(arguments.rate)
-                slow = time_step(package, data, arguments.shard)
+                slow = time_step(package, data, how)
             found.append((slow - fast, fast))
             print(
                 f"a step takes {fast:.2f} s, with {arguments.rate} {slow:.2f} s; the link needs {link:.2f} s: "
@@ -198,6 +215,7 @@ def main():
     parser.add_argument("--batch", type=int, default=12)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--shard", default="none")
+    parser.add_argument("--grad-comm", choices=["fp32", "bf16"], default="fp32")
     parser.add_argument("--points", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
