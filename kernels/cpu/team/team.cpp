@@ -12,10 +12,12 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "kernels/cpu/team/futex_word.h"
+#include "kernels/cpu/team/numa.h"
 #include "kernels/cpu/team/position.h"
 
 namespace mpc::kernels {
@@ -53,13 +55,23 @@ void* look_up_places(void* data) {
 }
 
 std::vector<cpu_set_t> openmp_places(int threads) {
-  if (omp_get_proc_bind() == omp_proc_bind_false) return {};
   Places places = {std::vector<cpu_set_t>(threads), threads};
   for (cpu_set_t& set : places.sets) CPU_ZERO(&set);
   pthread_t thread;
   if (pthread_create(&thread, nullptr, look_up_places, &places) != 0) return {};
   pthread_join(thread, nullptr);
   return std::move(places.sets);
+}
+
+// Without a choice for OpenMP, threads are spread over the NUMA nodes on which
+// the caller may run, and stay on theirs.
+std::vector<cpu_set_t> find_places(int threads) {
+  if (omp_get_proc_bind() != omp_proc_bind_false) return openmp_places(threads);
+  cpu_set_t allowed;
+  if (std::getenv("OMP_PROC_BIND") ||
+      sched_getaffinity(0, sizeof(allowed), &allowed) != 0)
+    return {};
+  return places_on(numa_nodes(allowed), threads);
 }
 
 // Threads inherit the mask of blocked signals. Signals sent to the process must
@@ -143,7 +155,8 @@ bool Team::start_workers(std::string* error) {
   process_ = getpid();
   for (int i = 0; i < size_ - 1; ++i) workers_[i].number = i + 1;
   if (borrows_) return true;
-  const std::vector<cpu_set_t> places = openmp_places(size_);
+  const std::vector<cpu_set_t> places = find_places(size_);
+  is_bound_ = !places.empty();
   const BlockedSignals blocked;
   for (int i = 0; i < size_ - 1; ++i) {
     Worker& worker = workers_[i];

@@ -32,6 +32,8 @@ class Team {
   Team& operator=(const Team&) = delete;
 
   int size() const { return size_; }
+  // Whether each thread stays on the CPUs of one place or NUMA node.
+  bool is_bound() const { return is_bound_; }
 
   // A child of fork() has a copy of the team without its threads; this starts
   // them again. Call it before TeamScope and join(). Returns false, with the
@@ -69,6 +71,7 @@ class Team {
 
   const int size_;
   const bool borrows_;
+  bool is_bound_ = false;
   pid_t process_ = 0;  // The process that has the threads.
   int started_ = 0;
   std::unique_ptr<Worker[]> workers_;

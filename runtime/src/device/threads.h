@@ -32,6 +32,8 @@ class Threads {
   // Does the work on the calling thread; kernels use these threads.
   mpc_status_t run(const Work& work);
   int count() const { return count_; }
+  // Whether each thread stays on one part of the machine.
+  bool are_bound() const { return own_ && own_->is_bound(); }
 
  private:
   struct Loan;
