@@ -510,6 +510,14 @@ bool parse_bytes(const KernelDesc& desc, size_t* bytes, std::string* error) {
   return true;
 }
 
+bool parse_mean_over_ranks(const KernelDesc& desc, size_t* bytes,
+                           std::string* error) {
+  return check_dtype(desc, 0, MPC_DTYPE_F32, MPC_DTYPE_F64, error) &&
+         check_dtype(desc, 1, desc.operands[0].dtype, desc.operands[0].dtype,
+                     error) &&
+         parse_bytes(desc, bytes, error);
+}
+
 Taps window_taps(const Window& window, int dim, int64_t input, int64_t index) {
   const int64_t dilation = window.dilations[dim];
   const int64_t start = index * window.strides[dim] - window.pads_begin[dim];

@@ -225,6 +225,8 @@ bool parse_observe(const KernelDesc& desc, ObserveShape* shape,
                    std::string* error);
 // Bytes that `copy` copies or `zero` clears.
 bool parse_bytes(const KernelDesc& desc, size_t* bytes, std::string* error);
+bool parse_mean_over_ranks(const KernelDesc& desc, size_t* bytes,
+                           std::string* error);
 
 // The first position of the window inside the image, and one past the last, for
 // the result at `index`. The range is never empty for a checked pooling.

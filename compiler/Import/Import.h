@@ -61,6 +61,9 @@ struct ImportOptions {
   /// bias are frozen or with a statistic that `freeze` matches.
   enum class BatchNorm { Auto, Train, Frozen, AsExported };
   BatchNorm batchNorm = BatchNorm::Auto;
+  /// Whether batch norms in training form use the batches of all ranks
+  /// (`--sync-batchnorm`).
+  bool syncBatchNorm = false;
 
   /// Maximum number of operations that the graph may expand to (`--max-ops=N`).
   int64_t maxOps = kMaxOps;

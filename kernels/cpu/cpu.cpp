@@ -105,6 +105,11 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
       if (!parse_bytes(desc, &bytes, error)) return nullptr;
       return cpu::make_bytes(desc.id, bytes, context);
     }
+    case KernelId::mean_over_ranks: {
+      size_t bytes;
+      if (!parse_mean_over_ranks(desc, &bytes, error)) return nullptr;
+      return cpu::make_bytes(KernelId::copy, bytes, context);
+    }
   }
   return nullptr;  // check_description knows every number.
 }

@@ -103,6 +103,9 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
       if (!parse_bytes(desc, &bytes, error)) return nullptr;
       return make_cuda_bytes(desc.id, bytes, context);
     }
+    case KernelId::mean_over_ranks:
+      why = ": has no kernel for GPUs; compile the model for target cpu";
+      break;
   }
   if (!kernel) *error = name + why;
   return kernel;

@@ -82,6 +82,11 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
       if (!parse_bytes(desc, &bytes, error)) return nullptr;
       return reference::make_bytes(desc.id, bytes);
     }
+    case KernelId::mean_over_ranks: {
+      size_t bytes;
+      if (!parse_mean_over_ranks(desc, &bytes, error)) return nullptr;
+      return reference::make_bytes(KernelId::copy, bytes);
+    }
   }
   return nullptr;  // check_description knows every number.
 }

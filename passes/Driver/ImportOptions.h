@@ -25,6 +25,7 @@ inline ImportOptions toImportOptions(const CompileOptions &options) {
     result.batchNorm = options.batchNorm == "train"    ? BatchNorm::Train
                        : options.batchNorm == "frozen" ? BatchNorm::Frozen
                                                        : BatchNorm::AsExported;
+  result.syncBatchNorm = options.syncBatchNorm;
   result.float64 = precisionOf(options.precision).wide == Format::F64;
   return result;
 }

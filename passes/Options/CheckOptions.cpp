@@ -98,6 +98,21 @@ static std::string checkExternalUpdate(const CompileOptions &options) {
   return "";
 }
 
+/// Norms of all processes need processes, on devices that can wait for each
+/// other within a step.
+static std::string checkSyncedNorms(const CompileOptions &options) {
+  if (!options.syncBatchNorm)
+    return "";
+  const std::string asked = optionName(OptionId::syncBatchNorm);
+  if (!options.dataParallel)
+    return asked + " requires " + optionName(OptionId::dataParallel);
+  for (const std::string &target : options.targets)
+    if (target.compare(0, 4, "cuda") == 0)
+      return asked + " works on CPUs only, found " +
+             valueOf(options, OptionId::targets);
+  return "";
+}
+
 std::string mpc::checkOptions(const CompileOptions &options) {
   if (std::string fault = checkValues(options); !fault.empty())
     return fault;
@@ -107,7 +122,8 @@ std::string mpc::checkOptions(const CompileOptions &options) {
            "=fp32, found " + valueOf(options, OptionId::precision);
   if (std::string fault = checkMasters(options); !fault.empty())
     return fault;
-  for (auto *check : {checkExternalLoss, checkExternalUpdate, checkLossScale})
+  for (auto *check : {checkExternalLoss, checkExternalUpdate, checkLossScale,
+                      checkSyncedNorms})
     if (std::string fault = check(options); !fault.empty())
       return fault;
   return "";

@@ -243,6 +243,13 @@ TEST(Descriptions, Bytes) {
   expect_refused({KernelId::copy, {{f32, {3}}, {f32, {4}}}, {}},
                  "copy: input and result must have as many bytes, found 12 and "
                  "16");
+  expect_refused({KernelId::mean_over_ranks, {{f32, {3}}, {f32, {4}}}, {}},
+                 "mean_over_ranks: input and result must have as many bytes, "
+                 "found 12 and 16");
+  expect_refused({KernelId::mean_over_ranks,
+                  {{MPC_DTYPE_BF16, {2}}, {MPC_DTYPE_BF16, {2}}},
+                  {}},
+                 "mean_over_ranks: operand 0 must be f32 or f64, found bf16");
   expect_refused({KernelId::zero, {{f32, {3}}}, {1}},
                  "zero: needs 0 attributes, found 1");
 }

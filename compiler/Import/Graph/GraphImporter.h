@@ -87,6 +87,9 @@ public:
   /// BatchNormalization.
   bool freezesStatistics(int node, mlir::Value scale, mlir::Value bias);
 
+  /// Whether norms in training form use the batches of all ranks.
+  bool syncsNorms() const { return options.syncBatchNorm; }
+
   /// The integers of a known value; nullopt after a diagnostic at `loc`.
   std::optional<llvm::SmallVector<int64_t>>
   readIntegers(const GraphValue &value, mlir::Location loc,

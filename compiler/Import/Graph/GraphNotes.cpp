@@ -16,12 +16,16 @@
 using namespace mlir;
 using namespace mpc;
 
-/// Adds a note if `--batchnorm` has no effect.
+/// Adds a note about options for norms that have no effect.
 void GraphImporter::noteNorms() {
   bool isGiven = options.batchNorm != ImportOptions::BatchNorm::Auto;
-  if (isGiven && numNorms == 0)
-    result.notes.push_back("option 'batchnorm' has no effect: the model has no "
-                           "BatchNormalization");
+  for (auto [name, given] :
+       {std::pair("batchnorm", isGiven),
+        std::pair("sync-batchnorm", options.syncBatchNorm)})
+    if (given && numNorms == 0)
+      result.notes.push_back("option '" + std::string(name) +
+                             "' has no effect: the model has no "
+                             "BatchNormalization");
 }
 
 /// Adds a note about norms that are frozen by default.

@@ -91,6 +91,7 @@ def compile(
     fp8_all_layers: bool | None = ...,
     accumulate: int | None = ...,
     data_parallel: bool | None = ...,
+    sync_batchnorm: bool | None = ...,
     optimizer: str | float | None = ...,
     lr: float | None = ...,
     no_decay: str | Sequence[str] | None = ...,

@@ -121,6 +121,7 @@ class Communicator:
         any_thread: bool,
         reduce_scatter: Callable[[np.ndarray[Any, Any], list[int]], None],
         all_gather: Callable[[np.ndarray[Any, Any], list[int]], None],
+        all_to_all: Callable[[np.ndarray[Any, Any], list[int], np.ndarray[Any, Any]], None],
         abort: Callable[[str], None],
         /,
     ) -> None: ...
@@ -151,6 +152,7 @@ class Session:
         on_torch: bool,
         communicator: Communicator | None,
         shard: int,
+        grad_comm: int,
         /,
     ) -> None: ...
     def step(self, batch: Any = ..., /, **inputs: Any) -> StepInfo: ...

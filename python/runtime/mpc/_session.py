@@ -100,6 +100,8 @@ class States(Mapping[str, np.ndarray[Any, Any]]):
 
 # In the order of mpc_shard_t.
 _SHARDS = ("none", "optimizer", "gradients")
+# In the order of mpc_gradient_exchange_t.
+_GRAD_COMMS = ("fp32", "bf16")
 
 
 class Session(_runtime.Session):
@@ -127,6 +129,9 @@ class Session(_runtime.Session):
             and, with 16-bit weights, of masters; "gradients": that, and the memory of others'
             gradients is given back. Weights are the same bit for bit. Reading states and saving
             are then calls that all processes make together.
+        grad_comm: How these processes exchange gradients, on CPUs: "fp32", exactly; "bf16", rounded
+            to half the bytes: what that loses is added to the next update, and forgotten when a
+            checkpoint is saved, which all processes then do together.
 
     Attributes:
         rank: The number of this process among those of the communicator, from 0.
@@ -158,6 +163,7 @@ class Session(_runtime.Session):
         allow_non_finite: bool = False,
         communicator: Any = None,
         shard: str = "none",
+        grad_comm: str = "fp32",
         _on_torch: bool = False,
     ) -> None:
         if not isinstance(program, Program):
@@ -180,6 +186,8 @@ class Session(_runtime.Session):
             raise InvalidArgument(f"seed must be in [0, 2**63), but is {seed}")
         if shard not in _SHARDS:
             raise InvalidArgument(f"shard must be one of {', '.join(_SHARDS)}, but is {shard!r}")
+        if grad_comm not in _GRAD_COMMS:
+            raise InvalidArgument(f"grad_comm must be fp32 or bf16, but is {grad_comm!r}")
         ranks = to_communicator(communicator)
         is_shared = ranks is not None and ranks.size > 1
         if communicator is None and program.options.get("data_parallel"):
@@ -189,6 +197,7 @@ class Session(_runtime.Session):
         super().__init__(
             program._handle, device, threads or 0, deterministic, seed, allow_non_finite, copy,
             _on_torch, ranks, _SHARDS.index(shard) if is_shared else 0,
+            _GRAD_COMMS.index(grad_comm) if is_shared else 0,
         )
         self._program = program
         self._specs = {spec.name: spec for spec in program.states}

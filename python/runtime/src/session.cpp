@@ -52,7 +52,8 @@ static size_t count_parts(const Program &program) {
 Session::Session(const Program &program, const std::string &device,
                  uint32_t threads, bool deterministic, uint64_t seed,
                  bool allow_non_finite, bool copy, bool on_torch,
-                 const Communicator *communicator, uint32_t shard)
+                 const Communicator *communicator, uint32_t shard,
+                 uint32_t grad_comm)
     : program_(program),
       turns_(std::make_shared<Turns>()),
       copy_(copy),
@@ -70,6 +71,7 @@ Session::Session(const Program &program, const std::string &device,
   if (ranks_) {
     options.communicator = &ranks_->functions();
     options.shard = static_cast<mpc_shard_t>(shard);
+    options.gradient_exchange = static_cast<mpc_gradient_exchange_t>(grad_comm);
   }
   mpc_status_t status;
   mpc_session_t *session = nullptr;
@@ -432,10 +434,10 @@ nb::tuple Session::stop_profile() {
 void bind_session(nb::module_ &module) {
   nb::class_<Session>(module, "Session")
       .def(nb::init<const Program &, const std::string &, uint32_t, bool,
-                    uint64_t, bool, bool, bool, const Communicator *,
+                    uint64_t, bool, bool, bool, const Communicator *, uint32_t,
                     uint32_t>(),
            nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(), nb::arg(),
-           nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+           nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg())
       .def(
           "__init__",
           [](Session *self, const Trainer &trainer) {

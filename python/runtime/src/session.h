@@ -29,7 +29,8 @@ class Session {
   // torch_threads.h. `communicator` may be null.
   Session(const Program &program, const std::string &device, uint32_t threads,
           bool deterministic, uint64_t seed, bool allow_non_finite, bool copy,
-          bool on_torch, const Communicator *communicator, uint32_t shard);
+          bool on_torch, const Communicator *communicator, uint32_t shard,
+          uint32_t grad_comm);
   // The session of a trainer, which alone may step it.
   Session(const Program &program, std::shared_ptr<mpc_session_t> session,
           std::shared_ptr<Turns> turns, std::shared_ptr<Ranks> ranks);

@@ -41,6 +41,13 @@ typedef struct mpc_communicator_s {
   void (*abort)(void* user, const char* reason);
   uint32_t timeout_seconds;  // How long functions wait for other ranks; GPUs
                              // that add up gradients wait as long. 0: forever.
+  // Sends the bytes of `data` from offsets[r] up to offsets[r + 1] to rank r,
+  // for all others. `received` has room for size times the bytes of the own
+  // range; those of rank r are written behind those of the ranks before it, and
+  // the place of this rank is not used. NULL: sessions cannot round gradients
+  // (mpc_session_options_t::gradient_exchange).
+  mpc_status_t (*all_to_all)(void* user, const void* data,
+                             const uint64_t* offsets, void* received);
 } mpc_communicator_t;
 
 // How many ranks a launcher (mpirun, mpiexec, srun) has started this process

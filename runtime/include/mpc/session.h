@@ -29,6 +29,16 @@ typedef enum mpc_shard_e {
   MPC_SHARD_GRADIENTS = 2,
 } mpc_shard_t;
 
+// How the ranks of a communicator exchange gradients. Every rank must have the
+// same value.
+typedef enum mpc_gradient_exchange_e {
+  MPC_GRADIENT_EXCHANGE_EXACT = 0,  // In their own type.
+  // Rounded to bf16, half the bytes of f32. What that loses is added to the
+  // gradients of the next update, and forgotten when a checkpoint is saved or
+  // loaded. It takes as much memory as the gradients.
+  MPC_GRADIENT_EXCHANGE_BF16 = 1,
+} mpc_gradient_exchange_t;
+
 // Memory hooks. `allocate` returns memory aligned to `alignment` (a power of
 // two) or NULL. Both are called only while a session is created or destroyed.
 typedef struct mpc_allocator_s {
@@ -86,6 +96,7 @@ typedef struct mpc_session_options_s {
                                            // struct is copied. NULL: the
                                            // session starts its own.
   mpc_shard_t shard;  // CPU, with a communicator: what ranks share.
+  mpc_gradient_exchange_t gradient_exchange;  // CPU, with a communicator.
 } mpc_session_options_t;
 
 // What one step did. Set `struct_size` to sizeof(mpc_step_info_t); fields that
@@ -332,8 +343,9 @@ MPC_API const char* mpc_session_get_property(const mpc_session_t* session,
 // is replaced only when the new one is complete; anything else at `path` is
 // left alone. The parent folder must exist.
 //
-// If ranks share states (option `shard`), all of them must call it at the same
-// step: rank 0 writes the checkpoint, and the others send their parts.
+// If ranks share states or round gradients (options `shard` and
+// `gradient_exchange`), all of them must call it at the same step: rank 0
+// writes the checkpoint, and the others send their parts.
 //
 // Returns MPC_IO with the cause (no space, no permission, `path` exists and is
 // not a checkpoint); MPC_NUMERIC if a weight or statistic is not finite and the

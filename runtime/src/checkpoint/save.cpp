@@ -300,12 +300,14 @@ mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& given) {
   MPC_RETURN_IF_ERROR(check_alive(*session));
   MPC_RETURN_IF_ERROR(finish_steps(session));
   Pieces pieces(*session);
-  if (!session->ranks || !session->ranks->sharding())
+  if (!session->ranks || !session->ranks->save_together())
     return write_checkpoint(session, pieces, given);
-  // Other ranks need this one's parts even if it cannot write the files.
+  session->ranks->forget_lost();
   mpc_status_t status = session->ranks->rank() == 0
                             ? write_checkpoint(session, pieces, given)
                             : nullptr;
+  if (!session->ranks->sharding()) return status;
+  // Other ranks need this one's parts even if it cannot write the files.
   mpc_status_t rest = note_loss(session, pieces.read_rest());
   if (!status) return rest;
   mpc_status_free(rest);

@@ -76,6 +76,14 @@ class RunListener {
   virtual void ran(size_t instructions) = 0;
 };
 
+// Ranks that compute means together; see the kernel mean_over_ranks.
+class RankMeans {
+ public:
+  virtual ~RankMeans() = default;
+  // Replaces `count` f32 or f64 by the means of those of all ranks.
+  virtual mpc_status_t mean(void* data, uint64_t count, mpc_dtype_t dtype) = 0;
+};
+
 // The items of an instruction that run: all, or those of some ranges.
 struct ItemRanges {
   struct Range {
@@ -101,6 +109,7 @@ struct Submission {
   const Value* values = nullptr;  // At most kMaxValues.
   size_t num_values = 0;
   RunListener* listener = nullptr;  // Hosts only, for a single entry point.
+  RankMeans* means = nullptr;       // Hosts only; null: this is the only rank.
   const Part* part =
       nullptr;  // Hosts only: of the only entry point; null: all.
   const Output* outputs = nullptr;  // Null, or all outputs of the only entry

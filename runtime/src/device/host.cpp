@@ -30,6 +30,7 @@ struct Call {
   void* const* operands = nullptr;
   int64_t items = 0;
   int threads = 1;
+  const schema::Buffer* mean = nullptr;  // The result of mean_over_ranks.
 };
 
 // Runs the items [begin, end) of the ranges, counted one after the other.
@@ -232,8 +233,11 @@ mpc_status_t HostExecutable::prepare_entry(const schema::Entry& entry) {
 mpc_status_t HostExecutable::prepare_call(
     const schema::Instruction& instruction, const schema::Entry& entry,
     Call* call) {
-  if (instruction.function() < 0)
+  if (instruction.function() < 0) {
+    if (is_mean_over_ranks(instruction))
+      call->mean = instruction.operands()->Get(1);
     return make_kernel(instruction, entry, &call->kernel);
+  }
   call->function = functions_[static_cast<size_t>(instruction.function())];
   call->items = static_cast<int64_t>(instruction.items());
   uint64_t worth = std::max<uint64_t>(
@@ -371,6 +375,10 @@ mpc_status_t HostExecutable::run(uint32_t entry, const Submission& submission,
     if (profile_ ? !run_measured(calls[i], items, profile_->record_of(entry, i))
                  : !run_call(calls[i], items))
       return failed(entry, i, *changed || i >= num_readonly_instructions);
+    if (calls[i].mean && submission.means)
+      MPC_RETURN_IF_ERROR(submission.means->mean(
+          calls[i].operands[1], count_of(calls[i].mean->shape()),
+          dtype_of(calls[i].mean->dtype())));
     if (submission.listener) submission.listener->ran(i + 1);
   }
   *changed |= part.end > num_readonly_instructions;
@@ -408,7 +416,15 @@ class HostDevice : public Device {
   mpc_status_t allocate(uint64_t state_size, uint64_t arena_size) override {
     MPC_RETURN_IF_ERROR(
         states_.allocate(options_.allocator, state_size, "the states"));
-    return arena_.allocate(options_.allocator, arena_size, "the arena");
+    MPC_RETURN_IF_ERROR(
+        arena_.allocate(options_.allocator, arena_size, "the arena"));
+    MPC_RETURN_IF_ERROR(threads_.start(!host_.has_threads ? 1
+                                       : options_.threads == 0
+                                           ? default_threads()
+                                           : static_cast<int>(options_.threads),
+                                       options_.thread_pool));
+    const auto touch = [&] { return touch_states(); };
+    return threads_.are_bound() ? threads_.run(Work(touch)) : nullptr;
   }
 
   uint8_t* host_memory(schema::Space space) override { return memory(space); }
@@ -441,11 +457,6 @@ class HostDevice : public Device {
   }
 
   mpc_status_t prepare(std::unique_ptr<Executable>* out_executable) override {
-    MPC_RETURN_IF_ERROR(threads_.start(!host_.has_threads ? 1
-                                       : options_.threads == 0
-                                           ? default_threads()
-                                           : static_cast<int>(options_.threads),
-                                       options_.thread_pool));
     auto executable = std::make_unique<HostExecutable>(
         host_, program_, variant_, states_.data(), arena_.data(), threads_,
         options_.deterministic, options_.code_folder);
@@ -460,6 +471,25 @@ class HostDevice : public Device {
  private:
   uint8_t* memory(schema::Space space) const {
     return space == schema::Space::Arena ? arena_.data() : states_.data();
+  }
+
+  // Memory belongs to the NUMA node whose thread writes it first. One thread
+  // writes initial values, so before that each thread writes its own part of
+  // them. It writes other states first anyway, in its items.
+  mpc_status_t touch_states() const {
+    constexpr uint64_t kPage = 4096;
+    for (const schema::State* state : *program_.root->states()) {
+      const uint64_t bytes = state->initial_size();
+      kernels::parallel(threads_.count(), [&](int part, int parts) {
+        const kernels::Range mine =
+            kernels::share(static_cast<int64_t>(bytes / kPage), part, parts);
+        for (int64_t page = mine.begin; page < mine.end; ++page)
+          states_
+              .data()[state->offset() + static_cast<uint64_t>(page) * kPage] =
+              0;
+      });
+    }
+    return nullptr;
   }
 
   const Host& host_;

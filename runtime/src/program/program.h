@@ -107,6 +107,9 @@ inline mpc_dtype_t dtype_of(schema::DType dtype) {
 uint64_t count_of(const Shape* shape);
 uint64_t bytes_of(const schema::Buffer& buffer);
 
+// Whether an instruction computes means with other ranks.
+bool is_mean_over_ranks(const schema::Instruction& instruction);
+
 // "f32[64,512]".
 std::string type_text(mpc_dtype_t dtype, const int64_t* shape, size_t rank);
 

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "kernels/kernel.h"
 #include "runtime/src/base/number.h"
 #include "runtime/src/program/program.h"
 #include "runtime/src/program/roles.h"
@@ -17,6 +18,12 @@ uint64_t count_of(const Shape* shape) {
   uint64_t count = 0;
   (void)count_elements(extents_of(shape), rank_of(shape), &count);
   return count;
+}
+
+bool is_mean_over_ranks(const schema::Instruction& instruction) {
+  return instruction.function() < 0 &&
+         static_cast<kernels::KernelId>(instruction.kernel()) ==
+             kernels::KernelId::mean_over_ranks;
 }
 
 uint64_t bytes_of(const schema::Buffer& buffer) {

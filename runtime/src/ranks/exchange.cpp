@@ -94,6 +94,12 @@ mpc_communicator_t Exchange::communicator() {
       return static_cast<Exchange*>(user)->all_gather(data, offsets);
     });
   };
+  made.all_to_all = [](void* user, const void* data, const uint64_t* offsets,
+                       void* received) {
+    return guard([&] {
+      return static_cast<Exchange*>(user)->all_to_all(data, offsets, received);
+    });
+  };
   made.abort = [](void* user, const char* reason) {
     static_cast<Exchange*>(user)->transport().abort(reason);
   };
@@ -255,6 +261,36 @@ mpc_status_t Exchange::all_gather(void* data, const uint64_t* offsets) {
       }
     }
     MPC_RETURN_IF_ERROR(run(messages, "all_gather"));
+  }
+  return nullptr;
+}
+
+mpc_status_t Exchange::all_to_all(const void* data, const uint64_t* offsets,
+                                  void* received) {
+  ++calls_;
+  const uint32_t rank = transport_->rank(), size = transport_->size();
+  // Messages that are sent are only read.
+  uint8_t* const sent = static_cast<uint8_t*>(const_cast<void*>(data));
+  uint8_t* const own = static_cast<uint8_t*>(received);
+  const uint64_t own_bytes = offsets[rank + 1] - offsets[rank];
+  uint64_t longest = 0;
+  for (uint32_t i = 0; i < size; ++i)
+    longest = std::max(longest, offsets[i + 1] - offsets[i]);
+  std::vector<Message> messages;
+  for (uint64_t begin = 0; begin < longest; begin += kMaxMessage) {
+    messages.clear();
+    const auto add = [&](uint32_t peer, bool sends, uint8_t* range,
+                         uint64_t bytes) {
+      if (begin < bytes)
+        messages.push_back({peer, sends, range + begin,
+                            std::min<uint64_t>(kMaxMessage, bytes - begin)});
+    };
+    for (uint32_t peer = 0; peer < size; ++peer) {
+      if (peer == rank) continue;
+      add(peer, true, sent + offsets[peer], offsets[peer + 1] - offsets[peer]);
+      add(peer, false, own + peer * own_bytes, own_bytes);
+    }
+    MPC_RETURN_IF_ERROR(run(messages, "all_to_all"));
   }
   return nullptr;
 }

@@ -74,6 +74,8 @@ class Exchange {
   mpc_status_t reduce_scatter(void* data, const uint64_t* offsets,
                               mpc_dtype_t dtype);
   mpc_status_t all_gather(void* data, const uint64_t* offsets);
+  mpc_status_t all_to_all(const void* data, const uint64_t* offsets,
+                          void* received);
   // Closes the transport when all ranks do so. If one is gone, for which the
   // transport might wait forever, it is left as it is.
   void close();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "runtime/src/base/guard.h"
 #include "runtime/src/program/roles.h"
@@ -114,6 +115,10 @@ Ranks::Ranks(const mpc_communicator_t& communicator,
 
 void Ranks::set_entries(const schema::Variant& variant,
                         const std::vector<uint32_t>& entries, uint32_t own) {
+  for (uint32_t entry : entries)
+    for (const schema::Instruction* instruction :
+         *variant.entries()->Get(entry)->instructions())
+      computes_means_ |= is_mean_over_ranks(*instruction);
   if (gradients_)
     buckets_ = make_buckets(variant, entries, own, gradients_->offset(),
                             bytes_of_state(*gradients_));
@@ -143,13 +148,102 @@ mpc_status_t Ranks::share_update(Device* device, const schema::Variant& variant,
   return mpc_status_make(
       MPC_INVALID_ARGUMENT,
       "there is nothing that ranks could share: the optimizer '%s' of this "
-      "program keeps no states by weight, or was compiled by a version of mpc "
-      "that cannot share them",
+      "program keeps no states by weight, the model is small, or it was "
+      "compiled by a version of mpc that cannot share them",
       optimizer ? optimizer : "unknown");
+}
+
+mpc_status_t Ranks::round_gradients(Device* device) {
+  if (!gradients_) return nullptr;
+  const char* const what = "gradients can be exchanged in bf16 only";
+  if (!device->host_memory(schema::Space::State))
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "%s on the cpu, but this session runs on '%s'", what,
+                           device->name().c_str());
+  if (gradients_->dtype() != schema::DType::F32)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "%s if they are f32, but those of this program are "
+                           "%s",
+                           what, mpc_dtype_name(dtype_of(gradients_->dtype())));
+  if (!communicator_.all_to_all)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "%s by a communicator that has all_to_all", what);
+  uint64_t longest = 0;
+  for (const Bucket& bucket : buckets_)
+    longest = std::max(longest, bucket.end - bucket.begin);
+  owners_ = std::make_unique<Owners>(buckets_, *gradients_, size());
+  return RoundedSums::create(communicator_, count_of(gradients_->shape()),
+                             longest / sizeof(float), &rounded_sums_);
+}
+
+// Gradients are those of the scaled loss, and so is what rounding has lost.
+void Ranks::begin_sums(Device* device) {
+  if (!rounded_sums_ || !program_.root->loss_scaling()) return;
+  for (const schema::State* state : *program_.root->states()) {
+    if (role_of(*state) != StateRole::LossScale) continue;
+    float scale;
+    std::memcpy(&scale,
+                device->host_memory(schema::Space::State) + state->offset(),
+                sizeof(scale));
+    if (std::exchange(loss_scale_, scale) != scale) rounded_sums_->clear();
+  }
 }
 
 uint8_t* Ranks::share(uint32_t rank) const {
   return shares_.data() + share_offsets_[rank];
+}
+
+mpc_status_t Ranks::agree(int64_t entry) const {
+  std::vector<int64_t> entries(size());
+  std::vector<uint64_t> offsets;
+  for (uint64_t i = 0; i <= size(); ++i) offsets.push_back(i * sizeof(int64_t));
+  entries[rank()] = entry;
+  MPC_RETURN_IF_ERROR(communicator_.all_gather(communicator_.user,
+                                               entries.data(), offsets.data()));
+  for (uint32_t other = 0; other < size(); ++other)
+    if (entries[other] != entries[0])
+      return mpc_status_make(
+          MPC_INVALID_ARGUMENT,
+          "the program normalizes by statistics of all ranks, so they must "
+          "have "
+          "as many batches of the same sizes, but rank %u has %s and rank 0 %s",
+          other, entries[other] < 0 ? "none" : "one",
+          entries[0] < 0       ? "none"
+          : entries[other] < 0 ? "one"
+                               : "one of another size");
+  return nullptr;
+}
+
+namespace {
+
+// The sums are in f64 and in the order of the ranks, the same on all.
+template <typename T>
+void average(const std::vector<uint8_t>& all, uint32_t size, uint64_t count,
+             T* means) {
+  const T* const numbers = reinterpret_cast<const T*>(all.data());
+  for (uint64_t i = 0; i < count; ++i) {
+    double sum = 0;
+    for (uint32_t rank = 0; rank < size; ++rank)
+      sum += static_cast<double>(numbers[rank * count + i]);
+    means[i] = static_cast<T>(sum / size);
+  }
+}
+
+}  // namespace
+
+mpc_status_t Ranks::mean(void* data, uint64_t count, mpc_dtype_t dtype) {
+  const uint64_t bytes = count * mpc_dtype_size(dtype);
+  std::vector<uint64_t> offsets;
+  for (uint64_t i = 0; i <= size(); ++i) offsets.push_back(i * bytes);
+  means_.resize(offsets.back());
+  std::memcpy(means_.data() + offsets[rank()], data, bytes);
+  MPC_RETURN_IF_ERROR(communicator_.all_gather(communicator_.user,
+                                               means_.data(), offsets.data()));
+  if (dtype == MPC_DTYPE_F64)
+    average(means_, size(), count, static_cast<double*>(data));
+  else
+    average(means_, size(), count, static_cast<float*>(data));
+  return nullptr;
 }
 
 mpc_status_t Ranks::write_seed(Device* device) const {
@@ -164,13 +258,16 @@ mpc_status_t Ranks::write_seed(Device* device) const {
 
 RunListener* Ranks::begin_overlap(Device* device, uint32_t entry) {
   uint8_t* const states = device->host_memory(schema::Space::State);
-  if (!states || !gradients_ || !communicator_.any_thread) return nullptr;
+  // Messages of both threads would need an order.
+  if (!states || !gradients_ || !communicator_.any_thread || computes_means_)
+    return nullptr;
   if (!overlap_)
     overlap_ = std::make_unique<Overlap>(
         buckets_,
         [this, gradients = states + gradients_->offset()](size_t bucket) {
           return guard([&] { return sum_bucket(gradients, bucket); });
         });
+  begin_sums(device);
   return overlap_->begin(entry) ? overlap_.get() : nullptr;
 }
 
@@ -267,6 +364,7 @@ mpc_status_t Ranks::sum_gradients(Device* device, bool has_batches) {
   }
   // Programs without micro-batches do not clear them after an update.
   if (!has_batches) std::memset(data, 0, bytes);
+  begin_sums(device);
   for (size_t i = 0; i < buckets_.size(); ++i)
     MPC_RETURN_IF_ERROR(sum_bucket(data, i));
   if (!device_copy_.data()) return nullptr;
@@ -276,6 +374,12 @@ mpc_status_t Ranks::sum_gradients(Device* device, bool has_batches) {
 
 mpc_status_t Ranks::sum_bucket(uint8_t* gradients, size_t i) const {
   const Bucket& bucket = buckets_[i];
+  if (rounded_sums_) {
+    MPC_RETURN_IF_ERROR(rounded_sums_->sum(reinterpret_cast<float*>(gradients),
+                                           owners_->bounds(i), !sharding_));
+    if (sharding_) sharding_->release_bucket(i, gradients);
+    return nullptr;
+  }
   const mpc_dtype_t dtype = dtype_of(gradients_->dtype());
   const uint64_t each = mpc_dtype_size(dtype);
   std::vector<uint64_t> elements;

@@ -12,6 +12,7 @@
 #include "runtime/src/device/device.h"
 #include "runtime/src/program/program.h"
 #include "runtime/src/ranks/overlap.h"
+#include "runtime/src/ranks/rounded_sums.h"
 #include "runtime/src/ranks/sharding.h"
 
 namespace mpc::runtime {
@@ -21,7 +22,7 @@ namespace mpc::runtime {
 // then the same computation on all of them, so weights and moments stay equal
 // bit for bit. What micro-batches otherwise leave for `apply` is combined as
 // well: statistics are averaged, maxima of FP8 are the maxima of all ranks.
-class Ranks {
+class Ranks : public RankMeans {
  public:
   // Checks the communicator and whether the program is one for several ranks.
   // `*out_ranks` is null if there is only one.
@@ -31,6 +32,14 @@ class Ranks {
 
   uint32_t rank() const { return communicator_.rank; }
   uint32_t size() const { return communicator_.size; }
+
+  // Whether batches compute means with those of other ranks. Then each rank
+  // must call agree() before every batch, and where others may have one.
+  bool computes_means() const { return computes_means_; }
+  // All ranks are about to run this entry point of a batch, or have none: -1.
+  // MPC_INVALID_ARGUMENT on all ranks if not all do the same.
+  mpc_status_t agree(int64_t entry) const;
+  mpc_status_t mean(void* data, uint64_t count, mpc_dtype_t dtype) override;
 
   // Gives this rank random numbers of its own.
   mpc_status_t write_seed(Device* device) const;
@@ -49,6 +58,17 @@ class Ranks {
                             uint32_t apply, bool shares_gradients);
   // Null: every rank makes the whole update.
   Sharding* sharding() const { return sharding_.get(); }
+
+  // From now on gradients travel in bf16.
+  mpc_status_t round_gradients(Device* device);
+  bool rounds_gradients() const { return rounded_sums_ != nullptr; }
+  // Forgets what rounding has lost: a session that continues from a checkpoint
+  // has not lost it.
+  void forget_lost() const {
+    if (rounded_sums_) rounded_sums_->clear();
+  }
+  // Whether all ranks must save checkpoints together.
+  bool save_together() const { return sharding_ || rounded_sums_; }
 
   // `entry` is about to compute the last gradients of an update. Returns a
   // listener for its run, with which they are added up meanwhile; null if that
@@ -75,6 +95,7 @@ class Ranks {
   };
 
   Ranks(const mpc_communicator_t& communicator, const mpc_program_t& program);
+  void begin_sums(Device* device);
   mpc_status_t sum_gradients(Device* device, bool has_batches);
   mpc_status_t sum_on_devices(Device* device, bool has_batches);
   mpc_status_t sum_bucket(uint8_t* gradients, size_t i) const;
@@ -87,9 +108,16 @@ class Ranks {
   const mpc_communicator_t communicator_;
   const mpc_program_t& program_;
   const schema::State* gradients_ = nullptr;
+  bool computes_means_ = false;
+  std::vector<uint8_t> means_;  // The numbers of each rank.
   std::vector<Bucket> buckets_;
   std::unique_ptr<Overlap> overlap_;  // Null: not needed yet.
   std::unique_ptr<Sharding> sharding_;
+  std::unique_ptr<RoundedSums> rounded_sums_;  // Null: they are not rounded.
+  // Whose gradients are rounded, and whose are exact, decides about bits, so it
+  // does not depend on `sharding_`.
+  std::unique_ptr<Owners> owners_;
+  float loss_scale_ = 0;  // When gradients were last added up.
   std::unique_ptr<DeviceRanks> device_ranks_;  // Null: hosts add up gradients.
   std::vector<Small> small_;
   uint64_t share_size_ = 0;

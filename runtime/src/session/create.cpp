@@ -118,6 +118,11 @@ mpc_status_t create_session(const mpc_program_t* program,
       return mpc_status_make(MPC_INVALID_ARGUMENT,
                              "the thread pool lacks its function 'run'");
   }
+  if (options.gradient_exchange > MPC_GRADIENT_EXCHANGE_BF16)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "option 'gradient_exchange' of the session is none "
+                           "of mpc_gradient_exchange_t: %u",
+                           static_cast<unsigned>(options.gradient_exchange));
   if (options.shard > MPC_SHARD_GRADIENTS)
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "option 'shard' of the session is none of "
@@ -171,6 +176,8 @@ mpc_status_t create_session(const mpc_program_t* program,
         session->device.get(), *session->variant,
         static_cast<uint32_t>(session->known.apply),
         options.shard == MPC_SHARD_GRADIENTS));
+  if (session->ranks && options.gradient_exchange == MPC_GRADIENT_EXCHANGE_BF16)
+    MPC_RETURN_IF_ERROR(session->ranks->round_gradients(session->device.get()));
   if (uint8_t* states = session->device->host_memory(schema::Space::State)) {
     MPC_RETURN_IF_ERROR(write_initial_states(*program, options.seed, states));
   } else {

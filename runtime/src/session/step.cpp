@@ -102,12 +102,21 @@ mpc_status_t queue_divided_update(mpc_session_t* session,
   return queue_call(session, rest, step);
 }
 
+// With whom a batch computes means; null: with nobody.
+RankMeans* means_of(mpc_session_t* session) {
+  return session->ranks && session->ranks->computes_means()
+             ? session->ranks.get()
+             : nullptr;
+}
+
 // Makes the update of all ranks, after this rank's last micro-batch of it, if
 // it has one.
 mpc_status_t queue_shared_update(mpc_session_t* session, const Input* inputs,
                                  size_t num_inputs, PendingSteps::Step step) {
   const KnownEntries& known = session->known;
   bool are_summed = false;
+  if (step.only_updates && session->ranks->computes_means())
+    MPC_RETURN_IF_ERROR(session->ranks->agree(-1));
   if (!step.only_updates) {
     const uint32_t entry = static_cast<uint32_t>(known.step);
     Submission batch;
@@ -117,10 +126,12 @@ mpc_status_t queue_shared_update(mpc_session_t* session, const Input* inputs,
     batch.num_entries = 1;
     batch.listener =
         session->ranks->begin_overlap(session->device.get(), entry);
+    batch.means = means_of(session);
     Values none;
     mpc_status_t status =
         note_loss(session, session->executable->submit(batch));
     if (!status) status = note_loss(session, session->executable->wait(&none));
+    session->lost |= status && batch.means;
     if (batch.listener) {
       mpc_status_t sums = session->ranks->end_overlap(status != nullptr);
       // Other ranks have a part of the gradients, or this one has.
@@ -150,6 +161,7 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
   MPC_RETURN_IF_ERROR(refresh_derived(session));
   MPC_RETURN_IF_ERROR(check_and_queue_inputs(
       session, static_cast<uint32_t>(known.step), inputs, num_inputs));
+  if (means_of(session)) MPC_RETURN_IF_ERROR(session->ranks->agree(known.step));
   const uint64_t batches =
       known.apply < 0 ? 1 : session->progress.micro_step + 1;
   const bool updates =
@@ -169,7 +181,11 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
   submission.num_entries = num_entries;
   submission.values = session->reads.values;
   submission.num_values = session->reads.count;
-  return queue_call(session, submission, {0, updates, false, batches});
+  submission.means = means_of(session);
+  mpc_status_t status =
+      queue_call(session, submission, {0, updates, false, batches});
+  session->lost |= status && submission.means;
+  return status;
 }
 
 // The mean loss of the micro-batches of an update.

@@ -66,6 +66,29 @@ TEST(Exchange, AddsMoreThanOnePiece) {
   check_sums<float>(3, (uint64_t{1} << 20) + 77, MPC_DTYPE_F32);
 }
 
+TEST(Exchange, SendsToEachRankItsRange) {
+  for (uint32_t size : {1, 2, 3, 5})
+    for (uint64_t count : {0, 1, 5, 4096}) {
+      const std::vector<uint64_t> offsets = uneven_ranges(size, count);
+      on_ranks(size, [&](Exchange& exchange, const mpc_communicator_t& self) {
+        std::vector<uint8_t> data(count);
+        for (uint64_t i = 0; i < count; ++i)
+          data[i] = static_cast<uint8_t>(31 * i + 7 * self.rank);
+        const uint64_t begin = offsets[self.rank];
+        const uint64_t own = offsets[self.rank + 1] - begin;
+        std::vector<uint8_t> received(size * own, 255);
+        EXPECT_OK(
+            exchange.all_to_all(data.data(), offsets.data(), received.data()));
+        for (uint32_t peer = 0; peer < size; ++peer)
+          for (uint64_t i = 0; i < own; ++i)
+            ASSERT_EQ(received[peer * own + i],
+                      peer == self.rank
+                          ? 255
+                          : static_cast<uint8_t>(31 * (begin + i) + 7 * peer));
+      });
+    }
+}
+
 TEST(Exchange, RefusesOtherTypes) {
   on_ranks(2, [](Exchange& exchange, const mpc_communicator_t&) {
     int64_t data[2] = {};

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstring>
 
+#include "runtime/src/ranks/ranks.h"
 #include "test/runtime/package.h"
 #include "test/runtime/ranks/mailboxes.h"
 #include "test/runtime/ranks/package_for_ranks.h"
@@ -156,6 +158,82 @@ TEST(Ranks, ShareOnlyWhatCanBeShared) {
     SessionPtr session = create_rank(program, self);
     mpc_session_sharded_bytes(session.get(), &own, &all);
     EXPECT_EQ(own + all, 0u);
+  });
+}
+
+TEST(Ranks, ComputeMeans) {
+  const Bytes package = make_package(for_ranks(2));
+  for (uint32_t size : {2, 3})
+    on_ranks(size, [&](Exchange&, const mpc_communicator_t& self) {
+      ProgramPtr program = load(package);
+      std::unique_ptr<runtime::Ranks> ranks;
+      EXPECT_OK(runtime::Ranks::join(&self, *program, &ranks));
+      // Sums in f32 would lose the small numbers.
+      std::vector<float> data = {static_cast<float>(self.rank), 1e-3f,
+                                 self.rank == 0 ? 1e8f : 1.0f};
+      EXPECT_OK(ranks->mean(data.data(), data.size(), MPC_DTYPE_F32));
+      EXPECT_EQ(data[0], static_cast<float>((size - 1) / 2.0));
+      EXPECT_EQ(data[1], 1e-3f);
+      EXPECT_EQ(data[2], static_cast<float>((1e8 + size - 1) / size));
+      std::vector<double> wide = {1e300, self.rank == 1 ? NAN : 0.0};
+      EXPECT_OK(ranks->mean(wide.data(), wide.size(), MPC_DTYPE_F64));
+      EXPECT_EQ(wide[0], 1e300);
+      EXPECT_TRUE(std::isnan(wide[1]));
+    });
+}
+
+// Those of one rank need a batch of all others.
+TEST(Ranks, RefuseMeansOfSomeRanks) {
+  const Bytes package = make_package(for_ranks(2));
+  on_ranks(3, [&](Exchange&, const mpc_communicator_t& self) {
+    ProgramPtr program = load(package);
+    std::unique_ptr<runtime::Ranks> ranks;
+    EXPECT_OK(runtime::Ranks::join(&self, *program, &ranks));
+    EXPECT_FALSE(ranks->computes_means());
+    EXPECT_OK(ranks->agree(2));
+    EXPECT_OK(ranks->agree(-1));
+    const std::string all =
+        "the program normalizes by statistics of all ranks, so they must have "
+        "as many batches of the same sizes, but rank ";
+    Outcome outcome = take(ranks->agree(self.rank == 2 ? -1 : 1));
+    EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
+    EXPECT_EQ(outcome.message, all + "2 has none and rank 0 one");
+    outcome = take(ranks->agree(self.rank == 0 ? -1 : 1));
+    EXPECT_EQ(outcome.message, all + "1 has one and rank 0 none");
+    outcome = take(ranks->agree(self.rank == 1 ? 1 : 3));
+    EXPECT_EQ(outcome.message, all + "1 has one and rank 0 one of another size");
+  });
+}
+
+TEST(Ranks, RoundGradientsOnlyIfThatIsPossible) {
+  const Bytes package = make_package(for_ranks(2));
+  on_ranks(2, [&](Exchange&, const mpc_communicator_t& self) {
+    ProgramPtr program = load(package);
+    mpc_session_options_t options = {};
+    options.struct_size = sizeof(options);
+    mpc_communicator_t communicator = self;
+    options.communicator = &communicator;
+    auto refused = [&](mpc_gradient_exchange_t exchange) {
+      options.gradient_exchange = exchange;
+      mpc_session_t* session = nullptr;
+      const Outcome outcome =
+          take(mpc_session_create(program.get(), &options, &session));
+      EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
+      return outcome.message;
+    };
+    EXPECT_EQ(refused(static_cast<mpc_gradient_exchange_t>(2)),
+              "option 'gradient_exchange' of the session is none of "
+              "mpc_gradient_exchange_t: 2");
+    communicator.all_to_all = nullptr;
+    EXPECT_EQ(refused(MPC_GRADIENT_EXCHANGE_BF16),
+              "gradients can be exchanged in bf16 only by a communicator that "
+              "has all_to_all");
+    // A communicator of an earlier version.
+    communicator = self;
+    communicator.struct_size = offsetof(mpc_communicator_t, all_to_all);
+    EXPECT_EQ(refused(MPC_GRADIENT_EXCHANGE_BF16),
+              "gradients can be exchanged in bf16 only by a communicator that "
+              "has all_to_all");
   });
 }
 

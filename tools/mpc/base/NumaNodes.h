@@ -1,5 +1,4 @@
-//===- NumaNodes.h - Parts of a machine with memory of their own -*- C++
-//-*-===//
+//===- NumaNodes.h - Parts of a machine with their own memory ---*- C++ -*-===//
 #ifndef MPC_TOOLS_MPC_BASE_NUMANODES_H
 #define MPC_TOOLS_MPC_BASE_NUMANODES_H
 

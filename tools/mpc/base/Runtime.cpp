@@ -383,7 +383,11 @@ Session::Session(const Program &program, const SessionSettings &settings)
   options.deterministic = settings.deterministic;
   options.seed = settings.seed;
   options.communicator = settings.communicator;
-  options.shard = settings.communicator ? settings.shard : MPC_SHARD_NONE;
+  if (settings.communicator) {
+    options.shard = settings.shard;
+    if (settings.roundsGradients)
+      options.gradient_exchange = MPC_GRADIENT_EXCHANGE_BF16;
+  }
   if (!settings.codeDir.empty())
     options.code_folder = settings.codeDir.c_str();
   mpc_session_t *session = nullptr;

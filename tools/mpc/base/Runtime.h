@@ -151,6 +151,7 @@ struct SessionSettings {
   std::string codeDir; ///< See mpc_session_options_t; "": none.
   const mpc_communicator_t *communicator = nullptr; ///< Null: one process.
   mpc_shard_t shard = MPC_SHARD_NONE;               ///< What ranks share.
+  bool roundsGradients = false; ///< Ranks exchange them in bf16.
 
   /// Adds them to a subcommand.
   void addTo(CLI::App &command);

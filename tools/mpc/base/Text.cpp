@@ -36,7 +36,12 @@ std::string mpc::tool::formatCount(uint64_t count) {
 }
 
 std::string mpc::tool::formatCount(uint64_t count, const char *noun) {
-  return formatCount(count) + " " + noun + (count == 1 ? "" : "s");
+  std::string_view word = noun;
+  bool hisses = word.size() > 1 && word.substr(word.size() - 2) == "ch";
+  return formatCount(count) + " " + noun +
+         (count == 1 ? ""
+          : hisses   ? "es"
+                     : "s");
 }
 
 std::string mpc::tool::formatBytes(uint64_t bytes) {

@@ -20,7 +20,7 @@ std::string formatList(const char *pattern, va_list args)
 /// "1 234 567".
 std::string formatCount(uint64_t count);
 
-/// "2 parameters", "1 parameter".
+/// "2 parameters", "1 parameter", "2 batches".
 std::string formatCount(uint64_t count, const char *noun);
 
 /// "512 B", "19.7 kB", "1.5 GB", in powers of 1000 as in reports.

@@ -22,7 +22,6 @@ struct TrainCommand {
   TrainOptions training;
   ConsoleOptions console;
   uint32_t rankTimeout = 60; ///< In seconds.
-  std::string shard = "none";
 };
 } // namespace
 
@@ -63,16 +62,10 @@ static int runRank(const std::string &name, TrainCommand &command) {
   TrainOptions &options = command.training;
   options.finish();
   std::unique_ptr<RankGroup> ranks = RankGroup::join(command.rankTimeout);
-  if (!ranks) {
-    if (command.shard != "none")
-      printMessage(name, "note",
-                   "--shard has no effect: this is the only process");
-    return runTrain(command);
-  }
   options.ranks = ranks.get();
-  if (command.shard != "none")
-    options.session.shard = command.shard == "optimizer" ? MPC_SHARD_OPTIMIZER
-                                                         : MPC_SHARD_GRADIENTS;
+  options.finishRanks();
+  if (!ranks)
+    return runTrain(command);
   if (options.session.threads == 0)
     options.session.threads = RankGroup::shareOfCpus();
   try {
@@ -117,13 +110,5 @@ Action mpc::tool::addTrain(CLI::App &app, OpenWeights *openOnnx) {
                    "(default: 60)")
       ->option_text("SECONDS")
       ->check(Whole(1));
-  train
-      ->add_option("--shard", options->shard,
-                   "What processes of a run under mpirun share, so that each "
-                   "needs less memory: nothing (none, default), the "
-                   "optimizer's states and its work (optimizer), or also "
-                   "gradients (gradients)")
-      ->option_text("WHAT")
-      ->check(Choice({"none", "optimizer", "gradients"}));
   return [options] { return runRank("mpc train", *options); };
 }

@@ -132,6 +132,7 @@ mpc_trainer_s::mpc_trainer_s(const mpc_program_t *program,
   }
   requireSameData(options.data, given->from);
   options.finish();
+  options.finishRanks();
   const std::vector<Binding> inputs =
       this->program.inputs(this->program.stepEntry());
   options.checkProgram(this->program);

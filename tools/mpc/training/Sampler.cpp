@@ -18,9 +18,9 @@ std::vector<uint64_t> mpc::tool::batchAt(uint64_t first, uint64_t batchSize,
 }
 
 Sampler::Sampler(std::unique_ptr<SampleOrder> order, uint64_t batchSize,
-                 uint64_t seed, bool fillsLast)
+                 uint64_t seed, bool fillsLast, uint64_t together)
     : order(std::move(order)), batchSize(batchSize), seed(seed),
-      fillsLast(fillsLast) {
+      fillsLast(fillsLast), together(together) {
   assert(batchSize > 0 && batchesPerEpoch() > 0 && "no batch");
 }
 

@@ -29,15 +29,17 @@ public:
   /// Samples that do not fill the last batch of an epoch are left out; with
   /// shuffling, these differ from epoch to epoch. The order must then have at
   /// least `batchSize` samples. With `fillsLast`, the last batch is filled up
-  /// with samples from the beginning of the epoch instead.
+  /// with samples from the beginning of the epoch instead. An epoch has a
+  /// multiple of `together` batches; others at its end are left out, too.
   Sampler(std::unique_ptr<SampleOrder> order, uint64_t batchSize, uint64_t seed,
-          bool fillsLast = false);
+          bool fillsLast = false, uint64_t together = 1);
 
   /// The same for the order of makeOrder().
   Sampler(uint64_t numSamples, uint64_t batchSize, uint64_t seed, bool shuffle);
 
   uint64_t batchesPerEpoch() const {
-    return (order->numSamples + (fillsLast ? batchSize - 1 : 0)) / batchSize;
+    return (order->numSamples + (fillsLast ? batchSize - 1 : 0)) / batchSize /
+           together * together;
   }
   Position position() const { return at; }
 
@@ -68,6 +70,7 @@ private:
   const uint64_t batchSize;
   uint64_t seed;
   const bool fillsLast;
+  const uint64_t together;
   Position at;
   bool hasBegun = false; ///< Whether the order is that of epoch `at.epoch`.
 };

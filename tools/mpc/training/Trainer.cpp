@@ -28,8 +28,17 @@ static SessionSettings forTraining(const TrainOptions &options, uint64_t seed) {
   return settings;
 }
 
-static Sampler makeSampler(const Dataset &data, uint64_t seed,
-                           const TrainOptions &options) {
+/// The batches that ranks compute together: norms that use all of them need one
+/// of each rank.
+static uint64_t batchesTogether(const Program &program,
+                                const TrainOptions &options) {
+  return options.ranks && !program.option("sync-batchnorm").empty()
+             ? options.ranks->size()
+             : 1;
+}
+
+static Sampler makeSampler(const Program &program, const Dataset &data,
+                           uint64_t seed, const TrainOptions &options) {
   const bool fillsLast = options.lastBatch == "train";
   if (data.numSamples() < data.batchSize() && !fillsLast)
     throw Failure(Usage,
@@ -39,10 +48,20 @@ static Sampler makeSampler(const Dataset &data, uint64_t seed,
                          data.path.c_str(),
                          formatCount(data.numSamples(), "sample").c_str(),
                          static_cast<unsigned long long>(data.batchSize())));
+  const uint64_t batches =
+      (data.numSamples() + (fillsLast ? data.batchSize() - 1 : 0)) /
+      data.batchSize();
+  const uint64_t together = batchesTogether(program, options);
+  if (batches < together)
+    throw Failure(
+        Usage, format("%s has %s, fewer than the %llu of an update: with "
+                      "--sync-batchnorm every process needs a batch",
+                      data.path.c_str(), formatCount(batches, "batch").c_str(),
+                      static_cast<unsigned long long>(together)));
   return Sampler(options.sampling == "balanced"
                      ? balanceClasses(data)
                      : makeOrder(data.numSamples(), !options.noShuffle),
-                 data.batchSize(), seed, fillsLast);
+                 data.batchSize(), seed, fillsLast, together);
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,7 +94,7 @@ Trainer::Trainer(const TrainOptions &options, const Program &program,
       metrics(metrics), seed(options.seed.value_or(0)),
       isScheduled(hasSchedule(program)),
       session(program, forTraining(options, seed)),
-      sampler(makeSampler(data, seed, options)), observer(observer) {
+      sampler(makeSampler(program, data, seed, options)), observer(observer) {
   observer.begin();
   checkRankOptions();
   if (options.lastBatch == "train")
@@ -604,6 +623,20 @@ void Trainer::saveCheckpoint() {
 // The loop
 //===----------------------------------------------------------------------===//
 
+/// Notes the batches that each epoch leaves out, because not every rank has
+/// one.
+void Trainer::noteLastRound() const {
+  const uint64_t batch = data.batchSize(), samples = data.numSamples();
+  const uint64_t batches = (samples + (lastBatch ? batch - 1 : 0)) / batch;
+  const uint64_t left = batches - sampler.batchesPerEpoch();
+  if (left > 0 && !isDone())
+    note(format("%s do not make the same number for %s, which normalize their "
+                "batches together: %llu of them are left out in each epoch",
+                formatCount(batches, "batch").c_str(),
+                formatCount(batchesTogether(program, options), "rank").c_str(),
+                static_cast<unsigned long long>(left)));
+}
+
 /// Notes how many samples each epoch leaves out, or fills up the last batch
 /// with.
 void Trainer::noteLastBatch() const {
@@ -646,6 +679,7 @@ void Trainer::begin() {
     return;
   hasBegun = true;
   noteLastBatch();
+  noteLastRound();
   resumeBest();
   if (options.onNan == OnNan::Rollback)
     saveCheckpoint();

@@ -2,6 +2,8 @@
 
 #include "compiler/Dialect/Train/Lowering/Emit.h"
 
+#include "compiler/Dialect/Train/IR/Train.h"
+
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 #include <cmath>
@@ -135,6 +137,10 @@ Value Emitter::combine(ValueRange operands, Body body) {
                              ValueRange scalars) -> SmallVector<Value> {
                            return {body(Scalars(inner, where), scalars)};
                          })[0];
+}
+
+Value Emitter::meanOverRanks(Value value) {
+  return MeanOverRanksOp::create(builder, loc, value);
 }
 
 Value Emitter::round(Value value, Type type) {

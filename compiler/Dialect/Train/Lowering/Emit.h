@@ -110,6 +110,9 @@ public:
   /// result has the shape of the first operand and the compute type.
   mlir::Value combine(mlir::ValueRange operands, Body body);
 
+  /// The mean over all ranks of a tensor of each of them.
+  mlir::Value meanOverRanks(mlir::Value value);
+
   /// Rounds the elements of `value` to the element type of `type`, if they
   /// differ.
   mlir::Value round(mlir::Value value, mlir::Type type);

@@ -165,6 +165,15 @@ static LogicalResult importNormOfData(ImportedNode &node, bool isTraining,
   return node.setOutput(0, node.emit<train::AddOp>({scaled, channels(2)}));
 }
 
+/// The attributes of a batch norm, which may be that of all ranks.
+static SmallVector<NamedAttribute>
+normAttributes(ImportedNode &node, ArrayRef<NamedAttribute> own) {
+  SmallVector<NamedAttribute> attributes(own);
+  if (node.graph.syncsNorms())
+    attributes.push_back(node.flag("synchronized"));
+  return attributes;
+}
+
 /// Imports a norm of an own step exactly as in the file. Running statistics and
 /// their new values are ordinary values.
 static LogicalResult importExactNorm(ImportedNode &node, bool isTraining,
@@ -183,7 +192,7 @@ static LogicalResult importExactNorm(ImportedNode &node, bool isTraining,
   NamedAttribute axis = node.i64("axis", 1), eps = node.f32("epsilon", epsilon);
   if (isExact && isTraining) {
     Operation *op = node.emitOp<train::BatchNormTrainingOp>(
-        ArrayRef(operands).take_front(3), {eps, axis});
+        ArrayRef(operands).take_front(3), normAttributes(node, {eps, axis}));
     if (!op || failed(node.setOutput(0, op->getResult(0))))
       return failure();
     for (unsigned i : {1, 2}) {
@@ -207,7 +216,8 @@ static LogicalResult importExactNorm(ImportedNode &node, bool isTraining,
     return importNormOfData(node, /*isTraining=*/false, epsilon);
   return node.setOutput(
       0, node.emit<train::BatchNormOp>(
-             operands, {eps, node.f32("momentum", momentum), axis}));
+             operands, normAttributes(
+                           node, {eps, node.f32("momentum", momentum), axis})));
 }
 
 /// Imports the inference form in any mode: training replaces it with its own
@@ -246,10 +256,11 @@ static LogicalResult importBatchNorm(ImportedNode &node) {
   if (keepsNone)
     return importNormOfData(node, isTraining, epsilon);
   return node.setOutput(
-      0, node.emit<train::BatchNormOp>({input, scale, bias, mean, variance},
-                                       {node.f32("epsilon", epsilon),
-                                        node.f32("momentum", momentum),
-                                        node.i64("axis", 1)}));
+      0, node.emit<train::BatchNormOp>(
+             {input, scale, bias, mean, variance},
+             normAttributes(node, {node.f32("epsilon", epsilon),
+                                   node.f32("momentum", momentum),
+                                   node.i64("axis", 1)})));
 }
 
 /// Inputs X, scale, bias and the running statistics, whose new values are
@@ -269,7 +280,8 @@ static LogicalResult importBatchNormInternal(ImportedNode &node) {
   if (shapeOf(inputs[0]).size() < 2)
     return node.shapeError() << "input 0 must have at least two dimensions";
   Operation *norm = node.emitOp<train::BatchNormTrainingOp>(
-      inputs, {node.f32("epsilon", epsilon), node.i64("axis", 1)});
+      inputs, normAttributes(
+                  node, {node.f32("epsilon", epsilon), node.i64("axis", 1)}));
   if (!norm || failed(node.setOutput(0, norm->getResult(0))))
     return failure();
   for (unsigned i : {1, 2}) {
@@ -301,8 +313,9 @@ static LogicalResult importBatchNormGrad(ImportedNode &node) {
     operands.push_back(node.floatInput(i));
   for (StringRef ofForward : {"epsilon", "momentum", "training_mode"})
     node.hasAttr(ofForward); // Not needed: the statistics are inputs.
-  return setResults(
-      node, node.emitOp<train::BatchNormGradOp>(operands, node.i64("axis", 1)));
+  return setResults(node,
+                    node.emitOp<train::BatchNormGradOp>(
+                        operands, normAttributes(node, node.i64("axis", 1))));
 }
 
 /// Splits `value` into `rows` and normalizes each to mean 0 and variance 1.

@@ -69,6 +69,13 @@ class _Mpi:
         own = array[offsets[self._rank] : offsets[self._rank + 1]].copy()
         self._comm.Allgatherv(own, [array, (_counts(offsets), offsets[:-1])])
 
+    def all_to_all(self, array: Array, offsets: list[int], received: Array) -> None:
+        own = received.size // self._size
+        places = [own * i for i in range(self._size)]
+        self._comm.Alltoallv(
+            [array, (_counts(offsets), offsets[:-1])], [received, ([own] * self._size, places)]
+        )
+
     def abort(self, reason: str) -> None:
         self._comm.Abort(9)
 
@@ -93,7 +100,7 @@ def _from_mpi(comm: Any) -> _runtime.Communicator:
         any_thread = module.Query_thread() >= module.THREAD_SERIALIZED
     made = _Mpi(comm, rank, size)
     return LentCommunicator(
-        rank, size, any_thread, made.reduce_scatter, made.all_gather, made.abort
+        rank, size, any_thread, made.reduce_scatter, made.all_gather, made.all_to_all, made.abort
     )
 
 
@@ -130,6 +137,11 @@ class _Torch:
         own = array[offsets[self.rank] : offsets[self.rank + 1]]
         self._exchange(array, np.tile(own, self.size), counts, [counts[self.rank]] * self.size)
 
+    def all_to_all(self, array: Array, offsets: list[int], received: Array) -> None:
+        self._exchange(
+            received, array, [received.size // self.size] * self.size, _counts(offsets)
+        )
+
     def abort(self, reason: str) -> None:
         """Ends this process, as MPI does, which closes the connections; torchrun ends the others."""
         sys.stdout.flush()
@@ -147,7 +159,8 @@ def _from_torch(group: Any, distributed: Any) -> _runtime.Communicator:
         )
     made = _Torch(group, distributed)
     return _runtime.Communicator(
-        made.rank, made.size, True, made.reduce_scatter, made.all_gather, made.abort
+        made.rank, made.size, True, made.reduce_scatter, made.all_gather, made.all_to_all,
+        made.abort,
     )
 
 

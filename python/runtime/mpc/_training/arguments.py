@@ -26,7 +26,7 @@ _INSTEAD = {
     "ddp_backend": "use communicator of mpc.Trainer",
     "ddp_find_unused_parameters": "all gradients are added up",
     "debug": "compile with check_numerics=True to find the op that produces inf or nan",
-    "deepspeed": "mpc trains on one device",
+    "deepspeed": "use shard='optimizer' or 'gradients', the stages 1 and 2 of ZeRO",
     "disable_tqdm": "there is no progress bar; use callbacks",
     "do_eval": "use eval_strategy",
     "do_predict": "call predict()",
@@ -35,7 +35,7 @@ _INSTEAD = {
     "eval_on_start": "call evaluate() before train()",
     "evaluation_strategy": "use eval_strategy",
     "fp16_full_eval": "evaluations have the precision of the program",
-    "fsdp": "mpc trains on one device",
+    "fsdp": "use shard='optimizer' or 'gradients'",
     "full_determinism": "use deterministic=True",
     "gradient_checkpointing": "use compile_options=dict(recompute='full') of mpc.Trainer",
     "group_by_length": "a program has a fixed length",
@@ -186,6 +186,9 @@ class TrainingArguments:
     device: str = "auto"
     threads: int | None = None
     deterministic: bool = False
+    #: What several processes share and how they exchange gradients; see mpc.Session.
+    shard: str = "none"
+    grad_comm: str = "fp32"
 
     def __post_init__(self) -> None:
         for field in fields(self):
@@ -232,6 +235,13 @@ class TrainingArguments:
                     f"{name} must be {', '.join(map(repr, choices))}, but is {value!r}"
                 )
             setattr(self, name, value)
+        for name, kinds in (
+            ("shard", ("none", "optimizer", "gradients")), ("grad_comm", ("fp32", "bf16")),
+        ):
+            if getattr(self, name) not in kinds:
+                raise InvalidArgument(
+                    f"{name} must be {', '.join(map(repr, kinds))}, but is {getattr(self, name)!r}"
+                )
         for report in [self.report_to] if isinstance(self.report_to, str) else self.report_to:
             if report not in ("none", "tensorboard"):
                 raise InvalidArgument(

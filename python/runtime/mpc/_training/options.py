@@ -45,7 +45,8 @@ _ARGUMENTS = {
     "batch": "per_device_train_batch_size", "eval-data": "eval_dataset",
     "eval-every": "eval_steps", "keep-best": "metric_for_best_model",
     "patience": "early_stopping_patience", "total-steps": "total_steps", "device": "device",
-    "threads": "threads", "data-parallel": "data_parallel=True", "deterministic": "deterministic", "logdir": "logging_dir",
+    "threads": "threads", "data-parallel": "data_parallel=True",
+    "shard": "shard", "grad-comm": "grad_comm", "deterministic": "deterministic", "logdir": "logging_dir",
 }
 
 
@@ -170,6 +171,10 @@ def train_options(
         values.append(("total-steps", args.total_steps))
     if args.threads is not None:
         values.append(("threads", args.threads))
+    if args.shard != "none":
+        values.append(("shard", args.shard))
+    if args.grad_comm != "fp32":
+        values.append(("grad-comm", args.grad_comm))
     if args.deterministic:
         values.append(("deterministic", "yes"))
     if args.wants_tensorboard:

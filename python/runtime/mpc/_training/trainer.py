@@ -679,7 +679,8 @@ class Trainer:
     # Models
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Writes the model with the current weights; of several processes, the first one does.
+        """Writes the model with the current weights; of several processes, which all call it, the first
+        one does.
 
         Args:
             path: A file `.onnx` or `.safetensors`, which needs mpc-compiler, or a folder for the
@@ -693,6 +694,8 @@ class Trainer:
 
         path = os.fspath(path)
         if not self._ranks.is_first:
+            if self.args.shard != "none" or self.args.grad_comm != "fp32":
+                self.session.save_checkpoint(path)  # Sends what the first one needs.
             return
         if not path.endswith((".onnx", ".safetensors")):
             os.makedirs(path, exist_ok=True)

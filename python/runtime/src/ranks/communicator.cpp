@@ -29,25 +29,35 @@ static std::string describe_error(nb::handle error) {
   }
 }
 
-// Calls the function of Python with an array on `data`. No exception leaves it:
-// the caller is C.
+// An array on `data`. Its owner is None, so that it is a view.
+static nb::object view_of(void *data, size_t count, mpc_dtype_t dtype) {
+  const size_t shape[] = {count};
+  const nb::dlpack::dtype type = dtype == MPC_DTYPE_F32 ? nb::dtype<float>()
+                                 : dtype == MPC_DTYPE_F64
+                                     ? nb::dtype<double>()
+                                     : nb::dtype<uint8_t>();
+  return nb::cast(
+      nb::ndarray<nb::numpy>(data, 1, shape, nb::none(), nullptr, type),
+      nb::rv_policy::reference);
+}
+
+// No exception leaves it: the caller is C.
 mpc_status_t Ranks::call_python(const nb::object &function, void *data,
-                                mpc_dtype_t dtype, const uint64_t *offsets) {
+                                mpc_dtype_t dtype, const uint64_t *offsets,
+                                void *received) {
   nb::gil_scoped_acquire locked;
   error_.reset();
   try {
     nb::list places;
     for (uint32_t i = 0; i <= functions_.size; ++i) places.append(offsets[i]);
-    const size_t shape[] = {offsets[functions_.size]};
-    const nb::dlpack::dtype type = dtype == MPC_DTYPE_F32 ? nb::dtype<float>()
-                                   : dtype == MPC_DTYPE_F64
-                                       ? nb::dtype<double>()
-                                       : nb::dtype<uint8_t>();
-    // Its owner is None, so that the array is a view.
-    const nb::object array = nb::cast(
-        nb::ndarray<nb::numpy>(data, 1, shape, nb::none(), nullptr, type),
-        nb::rv_policy::reference);
-    function(array, places);
+    const nb::object array = view_of(data, offsets[functions_.size], dtype);
+    if (!received) {
+      function(array, places);
+      return nullptr;
+    }
+    const uint32_t rank = functions_.rank;
+    const size_t own = offsets[rank + 1] - offsets[rank];
+    function(array, places, view_of(received, own * functions_.size, dtype));
     return nullptr;
   } catch (nb::python_error &raised) {
     error_ = nb::borrow(raised.value());
@@ -83,6 +93,17 @@ struct Ranks::Calls {
       return self.opened_->all_gather(self.opened_->user, data, offsets);
     return self.call_python(self.all_gather_, data, MPC_DTYPE_U8, offsets);
   }
+  static mpc_status_t all_to_all(void *user, const void *data,
+                                 const uint64_t *offsets, void *received) {
+    Ranks &self = *static_cast<Ranks *>(user);
+    std::lock_guard<std::mutex> lock(self.mutex_);
+    if (self.is_closed_) return closed();
+    if (self.opened_)
+      return self.opened_->all_to_all(self.opened_->user, data, offsets,
+                                      received);
+    return self.call_python(self.all_to_all_, const_cast<void *>(data),
+                            MPC_DTYPE_U8, offsets, received);
+  }
   // Without the mutex, because a call may wait for another rank.
   static void abort(void *user, const char *reason) {
     Ranks &self = *static_cast<Ranks *>(user);
@@ -108,6 +129,7 @@ void Ranks::describe(uint32_t rank, uint32_t size) {
   functions_.size = size;
   functions_.reduce_scatter = Calls::reduce_scatter;
   functions_.all_gather = Calls::all_gather;
+  functions_.all_to_all = Calls::all_to_all;
   functions_.abort = Calls::abort;
 }
 
@@ -118,10 +140,12 @@ Ranks::Ranks(mpc_communicator_t *opened)
 }
 
 Ranks::Ranks(uint32_t rank, uint32_t size, bool any_thread,
-             nb::object reduce_scatter, nb::object all_gather, nb::object abort)
+             nb::object reduce_scatter, nb::object all_gather,
+             nb::object all_to_all, nb::object abort)
     : any_thread_(any_thread),
       reduce_scatter_(std::move(reduce_scatter)),
       all_gather_(std::move(all_gather)),
+      all_to_all_(std::move(all_to_all)),
       abort_(std::move(abort)) {
   // A thread that computes would compete for the GIL with one that adds up.
   describe(rank, size);
@@ -157,6 +181,7 @@ void Ranks::close() {
   }
   reduce_scatter_.reset();
   all_gather_.reset();
+  all_to_all_.reset();
   abort_.reset();
 }
 
@@ -193,11 +218,10 @@ Communicator::Communicator(uint32_t timeout_seconds) {
 
 Communicator::Communicator(uint32_t rank, uint32_t size, bool any_thread,
                            nb::object reduce_scatter, nb::object all_gather,
-                           nb::object abort)
-    : ranks_(std::make_shared<Ranks>(rank, size, any_thread,
-                                     std::move(reduce_scatter),
-                                     std::move(all_gather), std::move(abort))) {
-}
+                           nb::object all_to_all, nb::object abort)
+    : ranks_(std::make_shared<Ranks>(
+          rank, size, any_thread, std::move(reduce_scatter),
+          std::move(all_gather), std::move(all_to_all), std::move(abort))) {}
 
 std::vector<uint64_t> Communicator::gather_numbers(uint64_t own) const {
   ranks_->require_open();
@@ -259,7 +283,7 @@ void bind_communicator(nb::module_ &module) {
   nb::class_<Communicator>(module, "Communicator")
       .def(nb::init<uint32_t>(), "All ranks that a launcher has started.")
       .def(nb::init<uint32_t, uint32_t, bool, nb::object, nb::object,
-                    nb::object>())
+                    nb::object, nb::object>())
       .def("gather", &Communicator::gather)
       .def("gather_number", &Communicator::gather_number)
       .def("abort", &Communicator::abort, nb::arg("reason"),

@@ -26,11 +26,12 @@ class Ranks {
  public:
   // That of mpc_communicator_open, which this object closes.
   explicit Ranks(mpc_communicator_t *opened);
-  // Functions of Python: `reduce_scatter` and `all_gather` get a NumPy array
-  // and a list of offsets, which count its elements. The array must not be used
-  // after the call.
+  // Functions of Python: they get a NumPy array and a list of offsets, which
+  // count its elements, and `all_to_all` a second array for what it receives.
+  // Arrays must not be used after the call.
   Ranks(uint32_t rank, uint32_t size, bool any_thread,
-        nb::object reduce_scatter, nb::object all_gather, nb::object abort);
+        nb::object reduce_scatter, nb::object all_gather, nb::object all_to_all,
+        nb::object abort);
   Ranks(const Ranks &) = delete;
   ~Ranks();
 
@@ -53,8 +54,11 @@ class Ranks {
   struct Calls;
 
   void describe(uint32_t rank, uint32_t size);
+  // Calls the function of Python with an array on `data` and, unless it is
+  // null, one on `received`.
   mpc_status_t call_python(const nb::object &function, void *data,
-                           mpc_dtype_t dtype, const uint64_t *offsets);
+                           mpc_dtype_t dtype, const uint64_t *offsets,
+                           void *received = nullptr);
 
   const pid_t process_ = getpid();
   mpc_communicator_t functions_ = {};
@@ -62,7 +66,8 @@ class Ranks {
   std::atomic<bool> is_closed_{false};
   std::mutex mutex_;  // Is held in calls, in which others may get the GIL.
   mpc_communicator_t *opened_ = nullptr;
-  nb::object reduce_scatter_, all_gather_, abort_;  // Null if it is opened.
+  // Null if it is opened.
+  nb::object reduce_scatter_, all_gather_, all_to_all_, abort_;
   nb::object error_;  // The last exception of these.
 };
 
@@ -75,7 +80,7 @@ class Communicator {
   explicit Communicator(uint32_t timeout_seconds);
   Communicator(uint32_t rank, uint32_t size, bool any_thread,
                nb::object reduce_scatter, nb::object all_gather,
-               nb::object abort);
+               nb::object all_to_all, nb::object abort);
 
   const std::shared_ptr<Ranks> &ranks() const { return ranks_; }
   uint32_t rank() const { return ranks_->functions().rank; }

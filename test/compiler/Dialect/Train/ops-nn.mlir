@@ -71,6 +71,10 @@ func.func @batch_norm(%x: tensor<4x6x2xf32>, %s: tensor<6xf32>) {
   %y:4 = train.batch_norm_training %x, %s, %s {axis = 1 : i64, epsilon = 1.0e-05 : f32} : (tensor<4x6x2xf32>, tensor<6xf32>, tensor<6xf32>) -> (tensor<4x6x2xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>)
   // CHECK: train.batch_norm_grad %[[Y]], %{{.*}}, %{{.*}}, %[[MEAN]], %[[INV]] {axis = 1 : i64} : ({{.*}}) -> (tensor<4x6x2xf32>, tensor<6xf32>, tensor<6xf32>)
   %d:3 = train.batch_norm_grad %y#0, %x, %s, %y#1, %y#3 {axis = 1 : i64} : (tensor<4x6x2xf32>, tensor<4x6x2xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>) -> (tensor<4x6x2xf32>, tensor<6xf32>, tensor<6xf32>)
+  // CHECK: train.batch_norm_training {{.*}} {axis = 1 : i64, epsilon = 9.99999974E-6 : f32, synchronized}
+  %z:4 = train.batch_norm_training %x, %s, %s {axis = 1 : i64, epsilon = 1.0e-05 : f32, synchronized} : (tensor<4x6x2xf32>, tensor<6xf32>, tensor<6xf32>) -> (tensor<4x6x2xf32>, tensor<6xf32>, tensor<6xf32>, tensor<6xf32>)
+  // CHECK: train.mean_over_ranks %{{.*}} : (tensor<6xf32>) -> tensor<6xf32>
+  %m = train.mean_over_ranks %s : (tensor<6xf32>) -> tensor<6xf32>
   return
 }
 

@@ -37,6 +37,24 @@ class Sessions(RanksTest):
         with self.assertRaisesRegex(mpc.InvalidArgument, "shard must be one of none, optimizer, gradients"):
             session(self.program, None, shard="weights")
 
+    def test_rounded_gradients(self):
+        def train(comm, **how):
+            with session(self.program, comm, **how) as own:
+                for i in range(4):
+                    own.step(batch(2 * i + own.rank))
+                return own.state_dict()
+
+        exact = on_ranks(2, train)[0]
+        rounded = on_ranks(2, lambda comm: train(comm, grad_comm="bf16"))
+        self.assert_same(rounded[0], rounded[1])
+        self.assertTrue(any((exact[name] != rounded[0][name]).any() for name in exact))
+        for name in ("fc.weight", "fc.bias"):
+            np.testing.assert_allclose(rounded[0][name], exact[name], atol=2e-3)
+        for states in on_ranks(2, lambda comm: train(comm, grad_comm="bf16", shard="optimizer")):
+            self.assert_same(states, rounded[0])
+        with self.assertRaisesRegex(mpc.InvalidArgument, "grad_comm must be fp32 or bf16, but is 'fp16'"):
+            session(self.program, None, grad_comm="fp16")
+
     def test_ranks_are_micro_batches(self):
         for size in (2, 3):
             def train(comm):

@@ -49,6 +49,20 @@ class Trainers(RanksTest):
             self.assertEqual(self.train(None, runs[0], **more)[2], 16)
             self.assertEqual(on_ranks(2, lambda c: self.train(c, runs[1], **more))[1][2], 16)
 
+    def test_trainer_with_shares(self):
+        runs = {}
+        for name, more in (
+            ("exact", {}), ("shared", {"shard": "gradients"}), ("rounded", {"grad_comm": "bf16"}),
+            ("both", {"shard": "optimizer", "grad_comm": "bf16"}),
+        ):
+            with tempfile.TemporaryDirectory() as folder:
+                results = on_ranks(2, lambda comm: self.train(comm, folder, **more))
+            self.assert_same(results[0][0], results[1][0])
+            runs[name] = results[0][0]
+        self.assert_same(runs["shared"], runs["exact"])
+        self.assert_same(runs["both"], runs["rounded"])
+        self.assertTrue(any((runs["rounded"][name] != runs["exact"][name]).any() for name in runs["exact"]))
+
     def test_one_rank_stops_all(self):
         class Stop(mpc.TrainerCallback):
             def on_step_end(self, args, state, control, **keywords):

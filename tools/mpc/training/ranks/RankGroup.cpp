@@ -36,9 +36,25 @@ static void requireNoTorchrun() {
           rank, size, size));
 }
 
+/// The same for srun without an MPI type, which tells its processes nothing by
+/// which MPI could connect them.
+static void requireNoSrun() {
+  const char *rank = std::getenv("SLURM_PROCID"),
+             *size = std::getenv("SLURM_STEP_NUM_TASKS");
+  if (!rank || !size || std::atol(size) <= 1)
+    return;
+  throw Failure(
+      Usage, format("srun has started this process as number %s of %s, but not "
+                    "for MPI; use srun --mpi=pmix (Open MPI) or --mpi=pmi2 "
+                    "(MPICH), or unset SLURM_STEP_NUM_TASKS to train with this "
+                    "process alone",
+                    rank, size));
+}
+
 std::unique_ptr<RankGroup> RankGroup::join(uint32_t timeout) {
   if (mpc_launched_ranks(nullptr) <= 1) {
     requireNoTorchrun();
+    requireNoSrun();
     return nullptr;
   }
   mpc_communicator_t *opened = nullptr;

@@ -19,12 +19,15 @@ void Trainer::onFirstRank(const std::function<void()> &action) const {
     action();
 }
 
-/// The first rank saves; others send their parts, if ranks share states.
+/// The first rank saves. Others take part if ranks share states, whose parts
+/// they send, or round gradients.
 void Trainer::save(const std::string &path) const {
   const auto saveOwn = [&] {
     check(mpc_session_save_checkpoint(session.get(), path.c_str()), path);
   };
-  if (options.session.shard == MPC_SHARD_NONE || !options.ranks)
+  bool isTogether = options.session.shard != MPC_SHARD_NONE ||
+                    options.session.roundsGradients;
+  if (!isTogether || !options.ranks)
     return onFirstRank(saveOwn);
   std::exception_ptr failure;
   try {
@@ -53,12 +56,13 @@ void Trainer::checkRankOptions() const {
   options.ranks->checkEqual(
       "options",
       format("--eval-every=%llu --checkpoint-every=%llu --patience=%llu "
-             "--keep-best=%s --on-nan=%s --shard=%d%s%s",
+             "--keep-best=%s --on-nan=%s --shard=%d --grad-comm=%s%s%s",
              static_cast<unsigned long long>(options.evalEvery),
              static_cast<unsigned long long>(options.checkpointEvery),
              static_cast<unsigned long long>(options.patience),
              options.keepBest.c_str(), options.onNanText.c_str(),
              static_cast<int>(options.session.shard),
+             options.session.roundsGradients ? "bf16" : "fp32",
              options.checkpointDir.empty() ? "" : " --checkpoint-dir",
              evalData ? " --eval-data" : ""));
 }

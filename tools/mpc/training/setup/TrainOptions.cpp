@@ -1,6 +1,7 @@
 //===- TrainOptions.cpp - The options of training -------------------------===//
 
 #include "tools/mpc/training/setup/TrainOptions.h"
+#include "tools/mpc/base/Print.h"
 #include "tools/mpc/data/augment/Augmentation.h"
 #include "tools/mpc/data/sources/OpenData.h"
 #include "tools/mpc/metrics/MetricSet.h"
@@ -138,6 +139,21 @@ void TrainOptions::addTo(CLI::App &command) {
                   "skip, or rollback to the last checkpoint")
       ->option_text("HOW")
       ->check(Choice({"abort", "skip", "rollback"}));
+  command
+      .add_option("--shard", shard,
+                  "What processes of a run under mpirun share, so that each "
+                  "needs less memory: nothing (none, default), the "
+                  "optimizer's states and its work (optimizer), or also "
+                  "gradients (gradients)")
+      ->option_text("WHAT")
+      ->check(Choice({"none", "optimizer", "gradients"}));
+  command
+      .add_option("--grad-comm", gradComm,
+                  "How these processes exchange gradients: exactly (fp32, "
+                  "default), or rounded in half the bytes, with what that "
+                  "loses added to the next update (bf16)")
+      ->option_text("TYPE")
+      ->check(Choice({"fp32", "bf16"}));
   init.addTo(command);
   drawn.addTo(command);
   session.addTo(command);
@@ -185,6 +201,19 @@ void TrainOptions::finish() {
     throw Failure(Usage,
                   "--checkpoint-dir='" + checkpointDir +
                       "' is a checkpoint; use the folder that contains it");
+}
+
+void TrainOptions::finishRanks() {
+  for (auto [name, isGiven] : {std::pair("--shard", shard != "none"),
+                               std::pair("--grad-comm", gradComm != "fp32")})
+    if (isGiven && !ranks)
+      note(std::string(name) + " has no effect: this is the only process");
+  if (!ranks)
+    return;
+  session.shard = shard == "optimizer"   ? MPC_SHARD_OPTIMIZER
+                  : shard == "gradients" ? MPC_SHARD_GRADIENTS
+                                         : MPC_SHARD_NONE;
+  session.roundsGradients = gradComm == "bf16";
 }
 
 /// Throws unless the loss scale is dynamic; any other scale is fixed when the

@@ -59,6 +59,7 @@ struct TrainOptions {
   SessionSettings session;
   LogSettings log;
   const RankGroup *ranks = nullptr; ///< Null: this process is alone.
+  std::string shard = "none", gradComm = "fp32"; ///< Values of the options.
 
   bool hasEvaluation() const { return !evalData.empty() || evalSplit > 0; }
 
@@ -69,6 +70,9 @@ struct TrainOptions {
   /// Sets the fields that several options determine, after the parsing. Throws
   /// a Failure if options cannot be combined.
   void finish();
+
+  /// The same for those about several processes, when `ranks` is known.
+  void finishRanks();
 
   /// Throws a Failure if the program does not support an option.
   void checkProgram(const Program &program) const;

@@ -86,6 +86,7 @@ namespace {
 /// (`kept`), and those of scale and bias (`affine`).
 struct Norm {
   SmallVector<int64_t> kept, reduced, affine;
+  bool isSynchronized = false; ///< Whether batches of all ranks are one.
 
   /// Normalizes over dimensions [axis, rank), as layer_norm does.
   static Norm ofRows(const Emitter &emit, int64_t axis) {
@@ -94,8 +95,15 @@ struct Norm {
   }
 
   /// Normalizes over all dimensions except `axis`, as batch_norm does.
-  static Norm ofChannels(const Emitter &emit, int64_t axis) {
-    return {{axis}, emit.allBut(axis), {axis}};
+  static Norm ofChannels(const Emitter &emit, int64_t axis,
+                         bool isSynchronized = false) {
+    return {{axis}, emit.allBut(axis), {axis}, isSynchronized};
+  }
+
+  /// The mean over the batches of all ranks of what is a mean or a sum over
+  /// that of one: they have the same size.
+  Value ofAllRanks(Emitter &emit, Value ofRank) const {
+    return isSynchronized ? emit.meanOverRanks(ofRank) : ofRank;
   }
 };
 
@@ -121,14 +129,14 @@ static Statistics emitStatistics(Emitter &emit, const Norm &norm, Value input,
   };
   Value sum = emit.sum(norm.reduced, {{input, emit.all()}},
                        [](Scalars, ValueRange v) { return v[0]; });
-  Value mean = emit.combine(sum, divide);
+  Value mean = norm.ofAllRanks(emit, emit.combine(sum, divide));
   Value squares =
       emit.sum(norm.reduced, {{input, emit.all()}, {mean, norm.kept}},
                [](Scalars s, ValueRange v) {
                  Value centred = s.sub(v[0], v[1]);
                  return s.mul(centred, centred);
                });
-  Value variance = emit.combine(squares, divide);
+  Value variance = norm.ofAllRanks(emit, emit.combine(squares, divide));
   return {mean, variance, emitInvStd(emit, variance, epsilon)};
 }
 
@@ -162,14 +170,16 @@ static void emitNormGradients(Op op, Emitter &emit, const Norm &norm,
     return s.mul(s.sub(input, mean), invStd);
   };
 
-  Value sum =
-      emit.sum(norm.reduced, {grad, scale},
-               [](Scalars s, ValueRange v) { return s.mul(v[0], v[1]); });
-  Value product =
-      emit.sum(norm.reduced, {grad, scale, input, mean, invStd},
-               [&](Scalars s, ValueRange v) {
-                 return s.mul(s.mul(v[0], v[1]), xhat(s, v[2], v[3], v[4]));
-               });
+  Value sum = norm.ofAllRanks(
+      emit, emit.sum(norm.reduced, {grad, scale}, [](Scalars s, ValueRange v) {
+        return s.mul(v[0], v[1]);
+      }));
+  Value product = norm.ofAllRanks(
+      emit, emit.sum(norm.reduced, {grad, scale, input, mean, invStd},
+                     [&](Scalars s, ValueRange v) {
+                       return s.mul(s.mul(v[0], v[1]),
+                                    xhat(s, v[2], v[3], v[4]));
+                     }));
   double factor = 1 / emit.count(norm.reduced);
   results.push_back(
       emit.map(op.getGradInput().getType(),
@@ -338,11 +348,11 @@ LogicalResult BatchNormOp::buildGradient(OpBuilder &builder,
   if (needed[0])
     operandGrads[0] = BatchNormOp::create(
         builder, loc, grad, getScale(), filled(0), filled(0), getVar(),
-        getEpsilon(), getMomentum(), getAxis());
+        getEpsilon(), getMomentum(), getAxis(), /*synchronized=*/false);
   if (needed[1]) {
     Value normalized = BatchNormOp::create(
         builder, loc, getInput(), filled(1), filled(0), getMean(), getVar(),
-        getEpsilon(), getMomentum(), getAxis());
+        getEpsilon(), getMomentum(), getAxis(), /*synchronized=*/false);
     Value product = MulOp::create(builder, loc, grad, normalized);
     operandGrads[1] = ReduceSumOp::create(builder, loc, product, others,
                                           /*keepdims=*/false);
@@ -451,9 +461,9 @@ LogicalResult BatchNormOp::replaceByTrainingForm(RewriterBase &rewriter,
     return failure();
 
   rewriter.setInsertionPoint(*this);
-  auto training =
-      BatchNormTrainingOp::create(rewriter, getLoc(), getInput(), getScale(),
-                                  getBias(), getEpsilon(), getAxis());
+  auto training = BatchNormTrainingOp::create(
+      rewriter, getLoc(), getInput(), getScale(), getBias(), getEpsilon(),
+      getAxis(), getSynchronized());
   updateStatistic(rewriter, *this, mean, training.getMean());
   updateStatistic(rewriter, *this, var, training.getVar());
   rewriter.replaceOp(*this, training.getResult());
@@ -501,7 +511,7 @@ BatchNormTrainingOp::buildGradient(OpBuilder &builder, ValueRange resultGrads,
     return failure();
   auto gradients = BatchNormGradOp::create(
       builder, gradientLoc(getLoc()), resultGrads[0], getInput(), getScale(),
-      getMean(), getInvStd(), getAxis());
+      getMean(), getInvStd(), getAxis(), getSynchronized());
   for (auto [index, isNeeded] : llvm::enumerate(needed))
     if (isNeeded)
       operandGrads[index] = gradients.getResult(index);
@@ -513,7 +523,7 @@ BatchNormTrainingOp::lowerToLinalg(OpBuilder &builder,
                                    SmallVectorImpl<Value> &results) {
   Emitter emit(builder, getLoc(), shapeOf(getInput()),
                getComputeType(getOperands(), getResultTypes()));
-  Norm norm = Norm::ofChannels(emit, getAxis());
+  Norm norm = Norm::ofChannels(emit, getAxis(), getSynchronized());
   Statistics statistics =
       emitStatistics(emit, norm, getInput(), getEpsilon().convertToDouble());
   results.push_back(emitNormalize(emit, norm, getResult().getType(), getInput(),
@@ -547,9 +557,34 @@ LogicalResult BatchNormGradOp::lowerToLinalg(OpBuilder &builder,
                                              SmallVectorImpl<Value> &results) {
   Emitter emit(builder, getLoc(), shapeOf(getInput()),
                getComputeType(getOperands(), getResultTypes()));
-  emitNormGradients(*this, emit, Norm::ofChannels(emit, getAxis()), results);
+  emitNormGradients(*this, emit,
+                    Norm::ofChannels(emit, getAxis(), getSynchronized()),
+                    results);
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// MeanOverRanksOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(MeanOverRanksOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  Type element = elementOf(op.getInput());
+  if (!element.isF32() && !element.isF64()) // mean_over_ranks_c1
+    return error("the tensor must be f32 or f64, but is ", element);
+  types.push_back(op.getInput().getType());
+  return success();
+}
+MPC_INFER(MeanOverRanksOp, inferTypes)
+
+MPC_OP_FACTS(MeanOverRanksOp, Sensitive, countElements(getInput()),
+             "all ranks add up statistics in f32")
+bool MeanOverRanksOp::isOperandPinned(unsigned) { return true; }
+bool MeanOverRanksOp::isResultPinned(unsigned) { return true; }
+
+StringRef MeanOverRanksOp::getKernelName() { return "mean_over_ranks"; }
+SmallVector<int64_t> MeanOverRanksOp::getKernelAttributes() { return {}; }
 
 //===----------------------------------------------------------------------===//
 // Softmax and log-softmax

@@ -80,7 +80,8 @@ def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
     (`train.batch_norm_training`) statistics come from the batch, and the states
     that `mean` and `var` read become `momentum * old + (1 - momentum) * batch`.
     Statistics that are constants or states of kind `constant` are frozen:
-    training uses them, too.
+    training uses them, too. With `synchronized`, the batch is that of all
+    ranks that train together.
 
     (C1) `axis` lies in [0, rank), and scale, bias, mean and var have the extent
          of dimension `axis`.
@@ -88,7 +89,8 @@ def Train_BatchNormOp : Train_InferredOp<"batch_norm", [
   let extraClassDeclaration = compatible # pins # bounded;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, Train_FloatTensor:$bias,
                    Train_FloatTensor:$mean, Train_FloatTensor:$var,
-                   F32Attr:$epsilon, F32Attr:$momentum, I64Attr:$axis); // batch_norm_c1
+                   F32Attr:$epsilon, F32Attr:$momentum, I64Attr:$axis, // batch_norm_c1
+                   UnitAttr:$synchronized);
   let results = (outs Train_FloatTensor:$result);
 }
 
@@ -97,14 +99,16 @@ def Train_BatchNormTrainingOp : Train_InferredOp<"batch_norm_training", [Differe
   let summary = "Batch normalization with the statistics of the batch";
   let description = [{
     `mean` and `var` (population variance) over all dimensions but `axis`, and
-    `inv_std = 1/sqrt(var + epsilon)`, are f32.
+    `inv_std = 1/sqrt(var + epsilon)`, are f32. With `synchronized` they are
+    those of the batches of all ranks, which have the same size.
 
     (C1) `axis` lies in [0, rank), and scale and bias have the extent of
          dimension `axis`.
   }];
   let extraClassDeclaration = compatible # pins # bounded;
   let arguments = (ins Train_FloatTensor:$input, Train_FloatTensor:$scale, Train_FloatTensor:$bias,
-                   F32Attr:$epsilon, I64Attr:$axis); // batch_norm_training_c1
+                   F32Attr:$epsilon, I64Attr:$axis, // batch_norm_training_c1
+                   UnitAttr:$synchronized);
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$mean,
                  Train_FloatTensor:$var, Train_FloatTensor:$inv_std);
 }
@@ -117,8 +121,22 @@ def Train_BatchNormGradOp : Train_InferredOp<"batch_norm_grad", [Generated, Erro
   }];
   let extraClassDeclaration = compatible # pins;
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, Train_FloatTensor:$scale,
-                   Train_FloatTensor:$mean, Train_FloatTensor:$inv_std, I64Attr:$axis); // batch_norm_grad_c1
+                   Train_FloatTensor:$mean, Train_FloatTensor:$inv_std, I64Attr:$axis, // batch_norm_grad_c1
+                   UnitAttr:$synchronized);
   let results = (outs Train_FloatTensor:$grad_input, Train_FloatTensor:$grad_scale, Train_FloatTensor:$grad_bias);
+}
+
+// Norms with `synchronized` are lowered to it.
+def Train_MeanOverRanksOp : Train_InferredOp<"mean_over_ranks", [KernelMethods]> {
+  let summary = "The mean of the tensors of all ranks that train together";
+  let description = [{
+    Each rank has the same op and waits for the others. Of one rank it is a copy.
+
+    (C1) the tensor is f32 or f64.
+  }];
+  let extraClassDeclaration = compatible # pins;
+  let arguments = (ins Train_FloatTensor:$input); // mean_over_ranks_c1
+  let results = (outs Train_FloatTensor:$result);
 }
 
 class Train_SoftmaxLikeOp<string mnemonic, string what>

@@ -100,6 +100,15 @@ func.func @batch_norm_grad_c1(%x: tensor<4x6xf32>, %s: tensor<6xf32>, %v: tensor
 
 // -----
 
+func.func @mean_over_ranks_c1(%x: tensor<6xbf16>) {
+  // expected-error @+2 {{'train.mean_over_ranks' op the tensor must be f32 or f64, but is 'bf16'}}
+  // expected-error @+1 {{'train.mean_over_ranks' op failed to infer returned types}}
+  %0 = train.mean_over_ranks %x : (tensor<6xbf16>) -> tensor<6xbf16>
+  return
+}
+
+// -----
+
 func.func @softmax_c1(%x: tensor<4x6xf32>) {
   // expected-error @+2 {{'train.softmax' op 'axis' must lie in [0, 2), but is 2}}
   // expected-error @+1 {{'train.softmax' op failed to infer returned types}}
