@@ -105,6 +105,9 @@ struct ImportResult {
   /// makeNodeLoc gives the node.
   std::map<std::string, std::string> modules;
 
+  /// Number of batch norms that use the batches of all ranks.
+  unsigned numSyncedNorms = 0;
+
   /// Number of elements that would be trained if no option froze them.
   int64_t frozenElements = 0;
 

@@ -208,6 +208,7 @@ private:
     llvm::append_range(notes, imported.notes);
     if (!imported.module)
       return imported.error;
+    options.syncBatchNorm &= imported.numSyncedNorms > 0;
     if (ModelError code = takeWeights(imported, notes); failed(code))
       return code;
     made = std::move(imported.module);

@@ -87,8 +87,14 @@ public:
   /// BatchNormalization.
   bool freezesStatistics(int node, mlir::Value scale, mlir::Value bias);
 
-  /// Whether norms in training form use the batches of all ranks.
-  bool syncsNorms() const { return options.syncBatchNorm; }
+  /// Whether a norm that trains on the statistics of its batch uses the batches
+  /// of all ranks.
+  bool syncsNorm() {
+    result.numSyncedNorms += options.syncBatchNorm;
+    return options.syncBatchNorm;
+  }
+  /// A norm uses the batch of each rank even so.
+  void noteUnsyncedNorm() { ++numUnsyncedNorms; }
 
   /// The integers of a known value; nullopt after a diagnostic at `loc`.
   std::optional<llvm::SmallVector<int64_t>>
@@ -318,6 +324,7 @@ private:
   PaddingRows padding;
   // BatchNormalization nodes, and those that were frozen by default.
   unsigned numNorms = 0, numFrozenNorms = 0, numEvalNorms = 0;
+  unsigned numUnsyncedNorms = 0;
   bool hasTrainingNorm = false;
   llvm::StringMap<train::StateOp> states;
   llvm::StringMap<mlir::Value> stateReads; // By state, in the current function.

@@ -19,13 +19,18 @@ using namespace mpc;
 /// Adds a note about options for norms that have no effect.
 void GraphImporter::noteNorms() {
   bool isGiven = options.batchNorm != ImportOptions::BatchNorm::Auto;
-  for (auto [name, given] :
-       {std::pair("batchnorm", isGiven),
-        std::pair("sync-batchnorm", options.syncBatchNorm)})
-    if (given && numNorms == 0)
-      result.notes.push_back("option '" + std::string(name) +
-                             "' has no effect: the model has no "
-                             "BatchNormalization");
+  if (isGiven && numNorms == 0)
+    result.notes.push_back("option 'batchnorm' has no effect: the model has no "
+                           "BatchNormalization");
+  if (options.syncBatchNorm && result.numSyncedNorms == 0)
+    result.notes.push_back(
+        "option 'sync-batchnorm' has no effect: no BatchNormalization of the "
+        "model has running statistics that training updates");
+  if (options.syncBatchNorm && numUnsyncedNorms > 0)
+    result.notes.push_back(
+        "option 'sync-batchnorm' does not apply to BatchNormalization without "
+        "running statistics, which uses the batch of one process: " +
+        std::to_string(numUnsyncedNorms));
 }
 
 /// Adds a note about norms that are frozen by default.

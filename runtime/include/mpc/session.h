@@ -34,8 +34,9 @@ typedef enum mpc_shard_e {
 typedef enum mpc_gradient_exchange_e {
   MPC_GRADIENT_EXCHANGE_EXACT = 0,  // In their own type.
   // Rounded to bf16, half the bytes of f32. What that loses is added to the
-  // gradients of the next update, and forgotten when a checkpoint is saved or
-  // loaded. It takes as much memory as the gradients.
+  // gradients of the next update, and forgotten when an update is skipped and
+  // when a checkpoint is saved or loaded. It takes as much memory as the
+  // gradients.
   MPC_GRADIENT_EXCHANGE_BF16 = 1,
 } mpc_gradient_exchange_t;
 

@@ -259,7 +259,8 @@ MPC_API MPC_MUST_USE mpc_status_t mpc_trainer_metric(
     const mpc_trainer_t* trainer, const char* name, double* out_value);
 
 // Saves a checkpoint "step-<number>" in the folder of the option
-// "checkpoint-dir", unless that of the current step exists. Returns
+// "checkpoint-dir", unless that of the current step exists. All ranks of a
+// communicator must call it at the same step. Returns
 // MPC_INVALID_ARGUMENT without this option, or the errors of
 // mpc_session_save_checkpoint.
 MPC_API MPC_MUST_USE mpc_status_t mpc_trainer_save(mpc_trainer_t* trainer);

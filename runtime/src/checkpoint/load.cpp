@@ -213,7 +213,7 @@ mpc_status_t load_checkpoint(mpc_session_t* session, const std::string& path,
     MPC_RETURN_IF_ERROR(
         note_loss(session, session->ranks->write_seed(session->device.get())));
     if (Sharding* sharding = session->ranks->sharding()) sharding->made_whole();
-    session->ranks->forget_lost();
+    session->ranks->clear_residuals();
   }
   session->progress = state.progress;
   session->properties.swap(state.properties);

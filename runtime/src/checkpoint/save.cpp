@@ -302,7 +302,7 @@ mpc_status_t save_checkpoint(mpc_session_t* session, const std::string& given) {
   Pieces pieces(*session);
   if (!session->ranks || !session->ranks->save_together())
     return write_checkpoint(session, pieces, given);
-  session->ranks->forget_lost();
+  session->ranks->clear_residuals();
   mpc_status_t status = session->ranks->rank() == 0
                             ? write_checkpoint(session, pieces, given)
                             : nullptr;

@@ -474,10 +474,11 @@ class HostDevice : public Device {
   }
 
   // Memory belongs to the NUMA node whose thread writes it first. One thread
-  // writes initial values, so before that each thread writes its own part of
-  // them. It writes other states first anyway, in its items.
+  // writes initial values, so each thread writes its own part of them before.
+  // Kernels write all other states first, each thread its own part.
   mpc_status_t touch_states() const {
     constexpr uint64_t kPage = 4096;
+    if (!program_.root->states()) return nullptr;
     for (const schema::State* state : *program_.root->states()) {
       const uint64_t bytes = state->initial_size();
       kernels::parallel(threads_.count(), [&](int part, int parts) {

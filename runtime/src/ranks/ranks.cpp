@@ -154,8 +154,12 @@ mpc_status_t Ranks::share_update(Device* device, const schema::Variant& variant,
 }
 
 mpc_status_t Ranks::round_gradients(Device* device) {
-  if (!gradients_) return nullptr;
   const char* const what = "gradients can be exchanged in bf16 only";
+  if (!gradients_)
+    return mpc_status_make(MPC_INVALID_ARGUMENT,
+                           "%s if ranks add up any, which this program does "
+                           "not",
+                           what);
   if (!device->host_memory(schema::Space::State))
     return mpc_status_make(MPC_INVALID_ARGUMENT,
                            "%s on the cpu, but this session runs on '%s'", what,
@@ -204,9 +208,8 @@ mpc_status_t Ranks::agree(int64_t entry) const {
     if (entries[other] != entries[0])
       return mpc_status_make(
           MPC_INVALID_ARGUMENT,
-          "the program normalizes by statistics of all ranks, so they must "
-          "have "
-          "as many batches of the same sizes, but rank %u has %s and rank 0 %s",
+          "synchronized batch norms need a batch of the same size on every "
+          "rank, but rank %u has %s and rank 0 %s",
           other, entries[other] < 0 ? "none" : "one",
           entries[0] < 0       ? "none"
           : entries[other] < 0 ? "one"

@@ -62,9 +62,8 @@ class Ranks : public RankMeans {
   // From now on gradients travel in bf16.
   mpc_status_t round_gradients(Device* device);
   bool rounds_gradients() const { return rounded_sums_ != nullptr; }
-  // Forgets what rounding has lost: a session that continues from a checkpoint
-  // has not lost it.
-  void forget_lost() const {
+  // See RoundedSums::clear.
+  void clear_residuals() const {
     if (rounded_sums_) rounded_sums_->clear();
   }
   // Whether all ranks must save checkpoints together.
@@ -114,8 +113,8 @@ class Ranks : public RankMeans {
   std::unique_ptr<Overlap> overlap_;  // Null: not needed yet.
   std::unique_ptr<Sharding> sharding_;
   std::unique_ptr<RoundedSums> rounded_sums_;  // Null: they are not rounded.
-  // Whose gradients are rounded, and whose are exact, decides about bits, so it
-  // does not depend on `sharding_`.
+  // The bits of a sum depend on its owner, so the owners do not depend on
+  // `sharding_`.
   std::unique_ptr<Owners> owners_;
   float loss_scale_ = 0;  // When gradients were last added up.
   std::unique_ptr<DeviceRanks> device_ranks_;  // Null: hosts add up gradients.

@@ -1,5 +1,6 @@
 #include "runtime/src/ranks/rounded_sums.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace mpc::runtime {
@@ -32,15 +33,15 @@ inline bool is_finite(float value) {
   return (bits_of(value) & 0x7f800000) != 0x7f800000;
 }
 
-// Rounds `values` with what was lost before, and keeps what is lost now. An
-// update that is not finite is skipped, and must not spoil those that follow.
-void round_range(const float* values, uint16_t* rounded, float* lost,
+// Rounds `values` with what was lost before, and keeps what is lost now, if
+// that is a number.
+void round_range(const float* values, uint16_t* rounded, float* residuals,
                  uint64_t count) {
   for (uint64_t i = 0; i < count; ++i) {
-    const float value = values[i] + lost[i];
+    const float value = values[i] + residuals[i];
     rounded[i] = round_to_bf16(value);
     const float rest = value - widen(rounded[i]);
-    lost[i] = is_finite(rest) ? rest : 0.0f;
+    residuals[i] = is_finite(rest) ? rest : 0.0f;
   }
 }
 
@@ -51,8 +52,8 @@ mpc_status_t RoundedSums::create(const mpc_communicator_t& communicator,
                                  std::unique_ptr<RoundedSums>* out) {
   std::unique_ptr<RoundedSums> made(new RoundedSums(communicator));
   const mpc_allocator_t allocator = default_allocator();
-  MPC_RETURN_IF_ERROR(made->lost_.allocate(allocator, elements * sizeof(float),
-                                           "what rounded gradients lose"));
+  MPC_RETURN_IF_ERROR(made->residuals_.allocate(
+      allocator, elements * sizeof(float), "what rounded gradients lose"));
   MPC_RETURN_IF_ERROR(made->rounded_.allocate(
       allocator, longest * sizeof(uint16_t), "rounded gradients"));
   *out = std::move(made);
@@ -65,7 +66,7 @@ mpc_status_t RoundedSums::sum(float* gradients,
   const uint32_t rank = communicator_.rank, size = communicator_.size;
   const uint64_t begin = bounds.front(), own_begin = bounds[rank];
   const uint64_t own = bounds[rank + 1] - own_begin;
-  float* const lost = reinterpret_cast<float*>(lost_.data());
+  float* const residuals = reinterpret_cast<float*>(residuals_.data());
   uint16_t* const rounded = reinterpret_cast<uint16_t*>(rounded_.data());
   std::vector<uint64_t> offsets;
   for (uint64_t bound : bounds)
@@ -74,8 +75,9 @@ mpc_status_t RoundedSums::sum(float* gradients,
   for (uint32_t peer = 0; peer < size; ++peer)
     if (peer != rank)
       round_range(gradients + bounds[peer], rounded + (bounds[peer] - begin),
-                  lost + bounds[peer], bounds[peer + 1] - bounds[peer]);
-  const uint64_t needed = own * size * sizeof(uint16_t);
+                  residuals + bounds[peer], bounds[peer + 1] - bounds[peer]);
+  const uint64_t needed =
+      std::max<uint64_t>(own * size * sizeof(uint16_t), kAlignment);
   if (received_.size() < needed)
     MPC_RETURN_IF_ERROR(received_.allocate(default_allocator(), needed,
                                            "gradients of other ranks"));
@@ -97,7 +99,8 @@ mpc_status_t RoundedSums::sum(float* gradients,
       else
         for (uint64_t i = 0; i < count; ++i)
           block[i] += widen(received[peer * own + first + i]);
-    round_range(block, own_rounded + first, lost + own_begin + first, count);
+    round_range(block, own_rounded + first, residuals + own_begin + first,
+                count);
   }
   if (gathers)
     MPC_RETURN_IF_ERROR(
@@ -109,6 +112,8 @@ mpc_status_t RoundedSums::sum(float* gradients,
   return nullptr;
 }
 
-void RoundedSums::clear() { std::memset(lost_.data(), 0, lost_.size()); }
+void RoundedSums::clear() {
+  std::memset(residuals_.data(), 0, residuals_.size());
+}
 
 }  // namespace mpc::runtime

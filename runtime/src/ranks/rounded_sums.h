@@ -31,7 +31,8 @@ class RoundedSums {
   mpc_status_t sum(float* gradients, const std::vector<uint64_t>& bounds,
                    bool gathers);
 
-  // Forgets what rounding has lost.
+  // Forgets what rounding has lost: the updates that it was lost from have been
+  // skipped, or a session that continues from a checkpoint does not have it.
   void clear();
 
  private:
@@ -39,9 +40,9 @@ class RoundedSums {
       : communicator_(communicator) {}
 
   const mpc_communicator_t communicator_;
-  Memory lost_;      // One f32 for each gradient.
-  Memory rounded_;   // The part that is being added up.
-  Memory received_;  // What other ranks have of the own range.
+  Memory residuals_;  // One f32 for each gradient.
+  Memory rounded_;    // The part that is being added up.
+  Memory received_;   // What other ranks have of the own range.
 };
 
 }  // namespace mpc::runtime

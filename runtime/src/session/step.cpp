@@ -109,14 +109,19 @@ RankMeans* means_of(mpc_session_t* session) {
              : nullptr;
 }
 
+// See Ranks::agree.
+mpc_status_t agree(mpc_session_t* session, int64_t entry) {
+  if (!means_of(session)) return nullptr;
+  return note_loss(session, session->ranks->agree(entry));
+}
+
 // Makes the update of all ranks, after this rank's last micro-batch of it, if
 // it has one.
 mpc_status_t queue_shared_update(mpc_session_t* session, const Input* inputs,
                                  size_t num_inputs, PendingSteps::Step step) {
   const KnownEntries& known = session->known;
   bool are_summed = false;
-  if (step.only_updates && session->ranks->computes_means())
-    MPC_RETURN_IF_ERROR(session->ranks->agree(-1));
+  if (step.only_updates) MPC_RETURN_IF_ERROR(agree(session, -1));
   if (!step.only_updates) {
     const uint32_t entry = static_cast<uint32_t>(known.step);
     Submission batch;
@@ -131,7 +136,6 @@ mpc_status_t queue_shared_update(mpc_session_t* session, const Input* inputs,
     mpc_status_t status =
         note_loss(session, session->executable->submit(batch));
     if (!status) status = note_loss(session, session->executable->wait(&none));
-    session->lost |= status && batch.means;
     if (batch.listener) {
       mpc_status_t sums = session->ranks->end_overlap(status != nullptr);
       // Other ranks have a part of the gradients, or this one has.
@@ -161,7 +165,7 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
   MPC_RETURN_IF_ERROR(refresh_derived(session));
   MPC_RETURN_IF_ERROR(check_and_queue_inputs(
       session, static_cast<uint32_t>(known.step), inputs, num_inputs));
-  if (means_of(session)) MPC_RETURN_IF_ERROR(session->ranks->agree(known.step));
+  MPC_RETURN_IF_ERROR(agree(session, known.step));
   const uint64_t batches =
       known.apply < 0 ? 1 : session->progress.micro_step + 1;
   const bool updates =
@@ -182,10 +186,7 @@ mpc_status_t queue_step(mpc_session_t* session, const mpc_tensor_t* inputs,
   submission.values = session->reads.values;
   submission.num_values = session->reads.count;
   submission.means = means_of(session);
-  mpc_status_t status =
-      queue_call(session, submission, {0, updates, false, batches});
-  session->lost |= status && submission.means;
-  return status;
+  return queue_call(session, submission, {0, updates, false, batches});
 }
 
 // The mean loss of the micro-batches of an update.
@@ -293,7 +294,10 @@ mpc_status_t finish_oldest(mpc_session_t* session, StepOutcome* outcome) {
     if (known.learning_rate)
       progress.learning_rate =
           float_of(values, reads.learning_rate, *known.learning_rate);
-    if (!info.skipped) ++progress.steps;
+    if (!info.skipped)
+      ++progress.steps;
+    else if (session->ranks)
+      session->ranks->clear_residuals();
     outcome->fault = take_update(session, info, loss_non_finite,
                                  is_set(values, reads.update_finite));
   } else if (session->ranks) {

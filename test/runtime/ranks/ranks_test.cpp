@@ -1,12 +1,13 @@
 // Sessions that train one program together, with threads as ranks.
 
+#include "runtime/src/ranks/ranks.h"
+
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstddef>
 #include <cstring>
 
-#include "runtime/src/ranks/ranks.h"
 #include "test/runtime/package.h"
 #include "test/runtime/ranks/mailboxes.h"
 #include "test/runtime/ranks/package_for_ranks.h"
@@ -193,15 +194,16 @@ TEST(Ranks, RefuseMeansOfSomeRanks) {
     EXPECT_OK(ranks->agree(2));
     EXPECT_OK(ranks->agree(-1));
     const std::string all =
-        "the program normalizes by statistics of all ranks, so they must have "
-        "as many batches of the same sizes, but rank ";
+        "synchronized batch norms need a batch of the same size on every rank, "
+        "but rank ";
     Outcome outcome = take(ranks->agree(self.rank == 2 ? -1 : 1));
     EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
     EXPECT_EQ(outcome.message, all + "2 has none and rank 0 one");
     outcome = take(ranks->agree(self.rank == 0 ? -1 : 1));
     EXPECT_EQ(outcome.message, all + "1 has one and rank 0 none");
     outcome = take(ranks->agree(self.rank == 1 ? 1 : 3));
-    EXPECT_EQ(outcome.message, all + "1 has one and rank 0 one of another size");
+    EXPECT_EQ(outcome.message,
+              all + "1 has one and rank 0 one of another size");
   });
 }
 

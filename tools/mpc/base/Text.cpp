@@ -37,10 +37,10 @@ std::string mpc::tool::formatCount(uint64_t count) {
 
 std::string mpc::tool::formatCount(uint64_t count, const char *noun) {
   std::string_view word = noun;
-  bool hisses = word.size() > 1 && word.substr(word.size() - 2) == "ch";
+  bool endsInCh = word.size() > 1 && word.substr(word.size() - 2) == "ch";
   return formatCount(count) + " " + noun +
          (count == 1 ? ""
-          : hisses   ? "es"
+          : endsInCh ? "es"
                      : "s");
 }
 

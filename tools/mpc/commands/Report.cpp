@@ -483,7 +483,7 @@ static void addRanks(CLI::App &report, ReportCommand &options,
                                        "With --cost: estimate an update by up "
                                        "to N processes, and what they wait for")
                            ->option_text("N")
-                           ->check(Whole(2, 1 << 20))
+                           ->check(Whole(2, 1 << 16))
                            ->needs(cost)
                            ->needs(bandwidth);
   for (CLI::Option *other : others)

@@ -67,19 +67,22 @@ RankEstimator::RankEstimator(const Package &package,
   if (package.root().options())
     for (const program::Option *option : *package.root().options())
       isParallel |= option->name()->str() == "data-parallel";
-  int batch = -1, apply = -1;
+  int batchIndex = -1, applyIndex = -1;
   for (uint32_t i = 0; i < variant.entries()->size(); ++i) {
     const program::Entry &entry = *variant.entries()->Get(i);
     if (entry.role() == EntryRole::Accumulate && entry.other_batch() == 0)
-      batch = int(i);
+      batchIndex = int(i);
     if (entry.role() == EntryRole::Apply)
-      apply = int(i);
+      applyIndex = int(i);
   }
-  if (!isParallel || !gradients || batch < 0 || apply < 0)
+  if (!isParallel || !gradients || batchIndex < 0 || applyIndex < 0)
     throw Failure(Usage, "--ranks: the package is for one process; compile the "
                          "model with --data-parallel");
-  batchEntry = uint32_t(batch), applyEntry = uint32_t(apply);
-  this->batch = courseOf(device, *variant.entries()->Get(batchEntry), machine);
+  batchEntry = uint32_t(batchIndex), applyEntry = uint32_t(applyIndex);
+  batch = courseOf(device, *variant.entries()->Get(batchEntry), machine);
+  for (const program::Instruction *instruction :
+       *variant.entries()->Get(batchEntry)->instructions())
+    hasMeans |= runtime::is_mean_over_ranks(*instruction);
   update = courseOf(device, *variant.entries()->Get(applyEntry), machine);
   buckets =
       runtime::make_buckets(variant, {batchEntry}, batchEntry,
@@ -92,16 +95,43 @@ RankEstimate RankEstimator::of(uint32_t ranks) const {
   estimate.bytes = bytes;
   estimate.computing =
       double(microBatches) * std::accumulate(batch.begin(), batch.end(), 0.0);
-  if (ranks > 1)
+  if (ranks > 1) {
+    addMeans(estimate);
     addLastBatch(estimate);
+  }
   addUpdate(estimate);
   return estimate;
+}
+
+void RankEstimator::addMeans(RankEstimate &estimate) const {
+  if (!hasMeans)
+    return;
+  // Before each batch, ranks agree that all have one.
+  double agreeing = double(microBatches) * network.exchange(0, estimate.ranks);
+  estimate.communicating += agreeing;
+  estimate.exposed += agreeing;
+  for (const program::Instruction *instruction :
+       *variant.entries()->Get(batchEntry)->instructions()) {
+    if (!runtime::is_mean_over_ranks(*instruction))
+      continue;
+    // Every rank receives what all others have.
+    double time =
+        double(microBatches) *
+        network.exchange(
+            double(estimate.ranks) *
+                double(runtime::bytes_of(*instruction->operands()->Get(0))),
+            estimate.ranks);
+    estimate.communicating += time;
+    estimate.exposed += time;
+  }
 }
 
 void RankEstimator::addLastBatch(RankEstimate &estimate) const {
   std::vector<double> ends(batch.size() + 1);
   std::partial_sum(batch.begin(), batch.end(), ends.begin() + 1);
-  double free = 0; // When the link has nothing to do.
+  // When the link has nothing to do. Ranks that compute means in the batch add
+  // up gradients after it.
+  double free = hasMeans ? ends.back() : 0;
   for (const runtime::Bucket &bucket : buckets) {
     // Gathered as well, unless each rank keeps only its part.
     double time =
@@ -124,8 +154,10 @@ void RankEstimator::addUpdate(RankEstimate &estimate) const {
   if (shard == MPC_SHARD_NONE) {
     estimate.computing += whole;
   } else {
-    const runtime::Shards shards(variant, applyEntry, *gradients, buckets,
-                                 /*rank=*/0, estimate.ranks);
+    // The last rank has the largest part.
+    const uint32_t last = estimate.ranks - 1;
+    const runtime::Shards shards(variant, applyEntry, *gradients, buckets, last,
+                                 estimate.ranks);
     const auto &instructions =
         *variant.entries()->Get(applyEntry)->instructions();
     for (uint32_t i = 0; i < instructions.size(); ++i)
@@ -143,7 +175,7 @@ void RankEstimator::addUpdate(RankEstimate &estimate) const {
     gather(shards.last_gathers());
     for (const Piece &piece : shards.kept()) {
       uint64_t own = 0, used = 0;
-      for (const runtime::ByteRange &range : shards.ranges_of(piece, 0))
+      for (const runtime::ByteRange &range : shards.ranges_of(piece, last))
         own += range.end - range.begin;
       for (const runtime::ByteRange &place : piece.used)
         used += place.end - place.begin;

@@ -59,6 +59,8 @@ public:
   RankEstimate of(uint32_t ranks) const;
 
 private:
+  /// Adds the means that batches compute with those of other ranks.
+  void addMeans(RankEstimate &estimate) const;
   /// Adds the time of the last batch, during which gradients are added up.
   void addLastBatch(RankEstimate &estimate) const;
   void addUpdate(RankEstimate &estimate) const;
@@ -66,6 +68,7 @@ private:
   const program::State *gradients = nullptr;
   uint32_t batchEntry = 0, applyEntry = 0;
   std::vector<double> batch, update; ///< See report::courseOf.
+  bool hasMeans = false;             ///< See the kernel mean_over_ranks.
   std::vector<runtime::Bucket> buckets;
   const Network network;
   const mpc_shard_t shard;

@@ -39,6 +39,13 @@ void Sampler::setOrder(std::unique_ptr<SampleOrder> newOrder) {
   hasBegun = false;
 }
 
+Sampler::Position Sampler::nextRound(Position position) const {
+  const uint64_t batch = (position.batch + together - 1) / together * together;
+  if (together > 1 && batch >= batchesPerEpoch())
+    return {position.epoch + 1, 0};
+  return {position.epoch, batch};
+}
+
 void Sampler::seek(Position position) {
   assert(position.batch < batchesPerEpoch() && "behind the end of the epoch");
   hasBegun &= position.epoch == at.epoch;

@@ -52,6 +52,10 @@ public:
   /// Uses another order from now on, of the same number of samples.
   void setOrder(std::unique_ptr<SampleOrder> newOrder);
 
+  /// The first round that begins at or after `position`, which another number
+  /// of ranks may have reached. A round is `together` batches.
+  Position nextRound(Position position) const;
+
   /// Goes to a position with `batch` below batchesPerEpoch().
   void seek(Position position);
 

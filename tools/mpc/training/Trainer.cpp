@@ -571,6 +571,10 @@ bool Trainer::isCheckpointDue() {
     return true;
   if (!epochEnds)
     return false;
+  // Gradients that are rounded depend on when checkpoints are saved, so the
+  // clock must not decide about that.
+  if (options.session.roundsGradients)
+    return true;
   bool isDue =
       Clock::now() - lastSave >= std::chrono::seconds(kCheckpointPause);
   // The clocks of ranks differ.
@@ -624,24 +628,30 @@ void Trainer::saveCheckpoint() {
 //===----------------------------------------------------------------------===//
 
 /// Notes the batches that each epoch leaves out, because not every rank has
-/// one.
-void Trainer::noteLastRound() const {
+/// one. Returns whether there are any.
+bool Trainer::noteLastRound() const {
   const uint64_t batch = data.batchSize(), samples = data.numSamples();
   const uint64_t batches = (samples + (lastBatch ? batch - 1 : 0)) / batch;
   const uint64_t left = batches - sampler.batchesPerEpoch();
-  if (left > 0 && !isDone())
-    note(format("%s do not make the same number for %s, which normalize their "
-                "batches together: %llu of them are left out in each epoch",
-                formatCount(batches, "batch").c_str(),
-                formatCount(batchesTogether(program, options), "rank").c_str(),
-                static_cast<unsigned long long>(left)));
+  if (left == 0)
+    return false;
+  const uint64_t rest = lastBatch ? 0 : samples % batch;
+  std::string leaves = formatCount(left, "batch");
+  if (rest > 0)
+    leaves += " and " + formatCount(rest, "sample") + " that fill no batch";
+  note(format("%s cannot be divided evenly among %s, which normalize their "
+              "batches together: each epoch leaves out %s",
+              formatCount(batches, "batch").c_str(),
+              formatCount(batchesTogether(program, options), "rank").c_str(),
+              leaves.c_str()));
+  return true;
 }
 
 /// Notes how many samples each epoch leaves out, or fills up the last batch
 /// with.
 void Trainer::noteLastBatch() const {
   uint64_t left = data.numSamples() % data.batchSize();
-  if (left == 0 || isDone())
+  if (isDone() || noteLastRound() || left == 0)
     return;
   if (lastBatch)
     return note(format(
@@ -679,7 +689,6 @@ void Trainer::begin() {
     return;
   hasBegun = true;
   noteLastBatch();
-  noteLastRound();
   resumeBest();
   if (options.onNan == OnNan::Rollback)
     saveCheckpoint();

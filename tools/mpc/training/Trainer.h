@@ -112,7 +112,7 @@ private:
   void noteOtherAugmentation() const;
   void noteOtherData() const;
   void noteLastBatch() const;
-  void noteLastRound() const;
+  bool noteLastRound() const;
   void noteBatchesLeftOut();
   void queueBatch();
   void runRound();

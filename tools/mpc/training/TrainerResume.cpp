@@ -237,9 +237,19 @@ void Trainer::restorePosition() {
               "start a new run in another folder"
             : "--last-batch=train cannot be added when resuming; omit it, or "
               "start a new run in another folder");
+  constexpr const char *past =
+      "the checkpoint's position is past the end of the epoch";
+  if (position.batch > data.numSamples())
+    throw Failure(Damaged, past);
+  const Sampler::Position round = sampler.nextRound(position);
+  if (round.epoch != position.epoch || round.batch != position.batch)
+    note(format("the checkpoint's position does not begin a round of one batch "
+                "for each rank: training continues at batch %llu of epoch %llu",
+                static_cast<unsigned long long>(round.batch + 1),
+                static_cast<unsigned long long>(round.epoch + 1)));
+  position = round;
   if (position.batch >= sampler.batchesPerEpoch())
-    throw Failure(Damaged,
-                  "the checkpoint's position is past the end of the epoch");
+    throw Failure(Damaged, past);
   if (auto order = orderToContinue(session.property(kOrder).value_or(""),
                                    sampler.orderName(), data.numSamples()))
     sampler.setOrder(std::move(order));

@@ -165,11 +165,13 @@ static LogicalResult importNormOfData(ImportedNode &node, bool isTraining,
   return node.setOutput(0, node.emit<train::AddOp>({scaled, channels(2)}));
 }
 
-/// The attributes of a batch norm, which may be that of all ranks.
-static SmallVector<NamedAttribute>
-normAttributes(ImportedNode &node, ArrayRef<NamedAttribute> own) {
+/// The attributes of a batch norm. If it `usesBatch`, that may be the batch of
+/// all ranks.
+static SmallVector<NamedAttribute> normAttributes(ImportedNode &node,
+                                                  ArrayRef<NamedAttribute> own,
+                                                  bool usesBatch = true) {
   SmallVector<NamedAttribute> attributes(own);
-  if (node.graph.syncsNorms())
+  if (usesBatch && node.graph.syncsNorm())
     attributes.push_back(node.flag("synchronized"));
   return attributes;
 }
@@ -216,8 +218,7 @@ static LogicalResult importExactNorm(ImportedNode &node, bool isTraining,
     return importNormOfData(node, /*isTraining=*/false, epsilon);
   return node.setOutput(
       0, node.emit<train::BatchNormOp>(
-             operands, normAttributes(
-                           node, {eps, node.f32("momentum", momentum), axis})));
+             operands, {eps, node.f32("momentum", momentum), axis}));
 }
 
 /// Imports the inference form in any mode: training replaces it with its own
@@ -253,14 +254,18 @@ static LogicalResult importBatchNorm(ImportedNode &node) {
       return node.shapeError()
              << "scale, bias, mean and variance must have "
              << "one element for each of the " << channels << " channels";
-  if (keepsNone)
+  if (keepsNone) {
+    if (isTraining)
+      node.graph.noteUnsyncedNorm();
     return importNormOfData(node, isTraining, epsilon);
-  return node.setOutput(
-      0, node.emit<train::BatchNormOp>(
-             {input, scale, bias, mean, variance},
-             normAttributes(node, {node.f32("epsilon", epsilon),
-                                   node.f32("momentum", momentum),
-                                   node.i64("axis", 1)})));
+  }
+  return node.setOutput(0, node.emit<train::BatchNormOp>(
+                               {input, scale, bias, mean, variance},
+                               normAttributes(node,
+                                              {node.f32("epsilon", epsilon),
+                                               node.f32("momentum", momentum),
+                                               node.i64("axis", 1)},
+                                              /*usesBatch=*/!frozen)));
 }
 
 /// Inputs X, scale, bias and the running statistics, whose new values are

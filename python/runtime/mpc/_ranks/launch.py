@@ -56,6 +56,14 @@ def shared_communicator() -> _runtime.Communicator | None:
     elif (distributed is not None and distributed.is_available() and distributed.is_initialized()
           or launched()[1] > 1):
         found = to_communicator(_torch_group())
+    elif _number("SLURM_STEP_NUM_TASKS") > 1 and "SLURM_PROCID" in os.environ and not any(
+        name in os.environ for name in ("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK")
+    ):
+        raise Unavailable(
+            f"srun has started {_number('SLURM_STEP_NUM_TASKS')} processes, but not for MPI; use "
+            "srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH), or communicator=False to train with "
+            "this process alone"
+        )
     if found is None or found.size == 1:
         return None
     _SHARED.append(found)

@@ -530,12 +530,37 @@ class Trainer:
         is_best = counts and self._remember_best(metrics, self.state.global_step)
         if counts and not self._has_native_best and self.args.load_best_model_at_end \
                 and self._ranks.first_says(is_best):
-            self._ranks.on_first(lambda: self.session.save_checkpoint(self._best_path()))
+            self._save_best()
         patience = self.args.early_stopping_patience
         if counts and not self._has_native_best and patience is not None:
             self.control.should_training_stop |= self._worse_evaluations >= patience
         self._add_log(metrics)
         self._call("on_evaluate", metrics=metrics)
+
+    def _save_best(self) -> None:
+        """Saves the weights of the loop on the first rank, or on all together."""
+        path, errors = self._best_path(), list[Exception]()
+
+        def finish() -> None:
+            if not self._saves_together:
+                self.session.save_checkpoint(path)
+            elif errors:
+                raise errors[0]
+
+        if self._saves_together:
+            try:
+                self.session.save_checkpoint(path)
+            except Exception as error:
+                if not self._ranks.is_first:
+                    raise
+                errors.append(error)
+        self._ranks.on_first(finish)
+
+    @property
+    def _saves_together(self) -> bool:
+        """Whether all ranks save checkpoints of the loop; see mpc.Session."""
+        shares = self.args.shard != "none" or self.args.grad_comm != "fp32"
+        return shares and self._ranks.size > 1 and self._loop is not None
 
     def _best_path(self) -> str:
         return os.path.join(os.fspath(self.args.output_dir or ""), "best")
@@ -694,7 +719,7 @@ class Trainer:
 
         path = os.fspath(path)
         if not self._ranks.is_first:
-            if self.args.shard != "none" or self.args.grad_comm != "fp32":
+            if self._saves_together:
                 self.session.save_checkpoint(path)  # Sends what the first one needs.
             return
         if not path.endswith((".onnx", ".safetensors")):

@@ -54,12 +54,15 @@ class Trainers(RanksTest):
         for name, more in (
             ("exact", {}), ("shared", {"shard": "gradients"}), ("rounded", {"grad_comm": "bf16"}),
             ("both", {"shard": "optimizer", "grad_comm": "bf16"}),
+            ("best", {"shard": "optimizer", "load_best_model_at_end": True,
+                      "metric_for_best_model": "twice"}),
         ):
             with tempfile.TemporaryDirectory() as folder:
                 results = on_ranks(2, lambda comm: self.train(comm, folder, **more))
             self.assert_same(results[0][0], results[1][0])
             runs[name] = results[0][0]
         self.assert_same(runs["shared"], runs["exact"])
+        self.assertEqual(runs["best"].keys(), runs["exact"].keys())
         self.assert_same(runs["both"], runs["rounded"])
         self.assertTrue(any((runs["rounded"][name] != runs["exact"][name]).any() for name in runs["exact"]))
 

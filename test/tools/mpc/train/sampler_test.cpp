@@ -52,6 +52,28 @@ TEST(Sampler, FillsTheLastBatchFromTheBeginning) {
   EXPECT_EQ(few.next().samples, (std::vector<uint64_t>{0, 1, 0, 1, 0}));
 }
 
+TEST(Sampler, TakesBatchesThatBelongTogether) {
+  Sampler sampler(std::make_unique<FileOrder>(23), 3, 1, /*fillsLast=*/false,
+                  /*together=*/2);
+  EXPECT_EQ(sampler.batchesPerEpoch(), 6u); // Not 7.
+  for (int batch = 0; batch < 6; ++batch)
+    EXPECT_EQ(sampler.next().samples.front(), 3u * batch);
+  EXPECT_EQ(sampler.position().epoch, 1u);
+  EXPECT_EQ(Sampler(std::make_unique<FileOrder>(23), 3, 1, /*fillsLast=*/true,
+                    /*together=*/2)
+                .batchesPerEpoch(),
+            8u);
+  auto after = [&](uint64_t batch) {
+    const Sampler::Position next = sampler.nextRound({5, batch});
+    return std::pair(next.epoch, next.batch);
+  };
+  EXPECT_EQ(after(0), std::pair(uint64_t(5), uint64_t(0)));
+  EXPECT_EQ(after(1), std::pair(uint64_t(5), uint64_t(2)));
+  EXPECT_EQ(after(4), std::pair(uint64_t(5), uint64_t(4)));
+  EXPECT_EQ(after(5), std::pair(uint64_t(6), uint64_t(0)));
+  EXPECT_EQ(after(6), std::pair(uint64_t(6), uint64_t(0)));
+}
+
 TEST(Sampler, ResumesFromAnyPosition) {
   constexpr int batches = 25; // Eight epochs of three, and one more.
   std::vector<std::vector<uint64_t>> whole;

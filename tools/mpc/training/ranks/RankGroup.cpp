@@ -36,9 +36,13 @@ static void requireNoTorchrun() {
           rank, size, size));
 }
 
-/// The same for srun without an MPI type, which tells its processes nothing by
-/// which MPI could connect them.
+/// Throws a Failure if srun has started several processes without an MPI type:
+/// it tells them nothing by which MPI could connect them.
 static void requireNoSrun() {
+  // A launcher that srun has started.
+  for (const char *name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
+    if (std::getenv(name))
+      return;
   const char *rank = std::getenv("SLURM_PROCID"),
              *size = std::getenv("SLURM_STEP_NUM_TASKS");
   if (!rank || !size || std::atol(size) <= 1)

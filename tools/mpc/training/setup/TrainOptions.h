@@ -71,7 +71,8 @@ struct TrainOptions {
   /// a Failure if options cannot be combined.
   void finish();
 
-  /// The same for those about several processes, when `ranks` is known.
+  /// Sets the fields that options about several processes determine, when
+  /// `ranks` is known, and notes those that have no effect.
   void finishRanks();
 
   /// Throws a Failure if the program does not support an option.

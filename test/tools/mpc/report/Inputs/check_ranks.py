@@ -31,4 +31,9 @@ for row, slow, optimizer, gradients in zip(*(runs[name][1:] for name in ("all", 
 # A rank keeps its part: with 1,000 of them next to nothing of what 2 share.
 saved = [row["bytes"] - other["bytes"] for row, other in zip(runs["all"], runs["optimizer"])]
 assert 1.6 < saved[-1] / saved[1] < 2.2, saved
+# Four norms, each with two messages in the forward pass and two in the backward pass, and one before.
+sync = read("sync")["ranks"][1:]
+for row, plain in zip(sync, runs["all"][1:]):
+    assert row["communicating_ns"] - plain["communicating_ns"] >= 17 * 2000, (row, plain)
+    assert abs(row["exposed_ns"] - row["communicating_ns"]) < 1e-6 * row["exposed_ns"], row
 print("ok")

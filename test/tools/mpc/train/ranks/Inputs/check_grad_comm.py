@@ -44,7 +44,8 @@ def check(name, ranks, *options):
         wrong = different(found, states(f"{name}-{other}"))
         assert not wrong, (name, other, wrong)
     # What rounding has lost is forgotten at a checkpoint, so that a run that continues has not lost it.
-    train(f"{name}.mpc", f"{name}-two", *data, "--steps=12", *rounded, **how)
+    # Checkpoints are saved at the same steps.
+    train(f"{name}.mpc", f"{name}-two", *data, "--steps=12", "--checkpoint-every=12", *rounded, **how)
     train(f"{name}.mpc", f"{name}-two", *steps, "--resume", *rounded, **how)
     wrong = different(found, states(f"{name}-two"))
     assert not wrong, (name, wrong)
