@@ -30,9 +30,15 @@ typedef enum mpc_shard_e {
 } mpc_shard_t;
 
 // How the ranks of a communicator exchange gradients. Every rank must have the
-// same value.
-typedef enum mpc_gradient_exchange_e {
-  MPC_GRADIENT_EXCHANGE_EXACT = 0,  // In their own type.
+// same value. In C++ the underlying type is fixed, so that a variable may hold
+// any number, which is then refused.
+typedef enum mpc_gradient_exchange_e
+#ifdef __cplusplus
+    : uint32_t
+#endif
+{
+  // In their own type.
+  MPC_GRADIENT_EXCHANGE_EXACT = 0,
   // Rounded to bf16, half the bytes of f32. What that loses is added to the
   // gradients of the next update, and forgotten when an update is skipped and
   // when a checkpoint is saved or loaded. It takes as much memory as the
