@@ -472,23 +472,23 @@ static int runReport(ReportCommand options) {
 static void addRanks(CLI::App &report, ReportCommand &options,
                      CLI::Option *cost,
                      std::initializer_list<CLI::Option *> others) {
-  CLI::Option *bandwidth =
-      report
-          .add_option("--bandwidth", options.bandwidth,
-                      "GB/s of a rank's link in each direction, for --ranks")
-          ->option_text("GB/S")
-          ->check(Above(0));
   CLI::Option *ranks = report
                            .add_option("--ranks", options.ranks,
                                        "With --cost: estimate an update by up "
                                        "to N processes, and what they wait for")
                            ->option_text("N")
                            ->check(Whole(2, 1 << 16))
-                           ->needs(cost)
-                           ->needs(bandwidth);
+                           ->needs(cost);
+  CLI::Option *bandwidth =
+      report
+          .add_option("--bandwidth", options.bandwidth,
+                      "GB/s of a rank's link in each direction, for --ranks")
+          ->option_text("GB/S")
+          ->check(Above(0))
+          ->needs(ranks);
+  ranks->needs(bandwidth);
   for (CLI::Option *other : others)
     ranks->excludes(other);
-  bandwidth->needs(ranks);
   report
       .add_option("--latency", options.latency,
                   "Microseconds of a small message (default: 50)")
