@@ -141,3 +141,10 @@ std::string mpc::report::inTime(double nanoseconds) {
       << llvm::format("%.3g ", nanoseconds / unit->size) << unit->name;
   return text;
 }
+
+std::string mpc::report::percent(double part, double whole) {
+  std::string text;
+  llvm::raw_string_ostream(text)
+      << llvm::format("%.1f %%", whole > 0 ? 100 * part / whole : 0);
+  return text;
+}

@@ -64,6 +64,8 @@ std::optional<Machine> machineOf(const Device &device);
 
 /// "12.3 ms".
 std::string inTime(double nanoseconds);
+/// "12.3 %".
+std::string percent(double part, double whole);
 
 } // namespace mpc::report
 

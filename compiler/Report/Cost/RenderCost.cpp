@@ -16,13 +16,6 @@ using llvm::json::Object;
 static constexpr Limit kLimits[] = {Limit::Arithmetic, Limit::Memory,
                                     Limit::Launch};
 
-static std::string percent(double part, double whole) {
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::format("%.1f %%", whole > 0 ? 100 * part / whole : 0);
-  return text;
-}
-
 //===----------------------------------------------------------------------===//
 // Text
 //===----------------------------------------------------------------------===//

@@ -103,9 +103,10 @@ inline mpc_dtype_t dtype_of(schema::DType dtype) {
   return static_cast<mpc_dtype_t>(dtype);
 }
 
-// The numbers of elements and bytes of a verified buffer.
+// The numbers of elements and bytes of a verified buffer or state.
 uint64_t count_of(const Shape* shape);
 uint64_t bytes_of(const schema::Buffer& buffer);
+uint64_t bytes_of(const schema::State& state);
 
 // Whether an instruction computes means with other ranks.
 bool is_mean_over_ranks(const schema::Instruction& instruction);

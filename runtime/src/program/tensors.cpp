@@ -30,6 +30,10 @@ uint64_t bytes_of(const schema::Buffer& buffer) {
   return count_of(buffer.shape()) * mpc_dtype_size(dtype_of(buffer.dtype()));
 }
 
+uint64_t bytes_of(const schema::State& state) {
+  return count_of(state.shape()) * mpc_dtype_size(dtype_of(state.dtype()));
+}
+
 std::string type_text(mpc_dtype_t dtype, const int64_t* shape, size_t rank) {
   std::string text = mpc_dtype_name(dtype);
   text += '[';

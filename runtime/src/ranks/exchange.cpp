@@ -20,6 +20,13 @@ using Clock = std::chrono::steady_clock;
 // memory for what is received.
 constexpr uint64_t kPieceBytes = uint64_t{1} << 21;
 
+uint64_t longest_range(const uint64_t* offsets, uint32_t size) {
+  uint64_t longest = 0;
+  for (uint32_t i = 0; i < size; ++i)
+    longest = std::max(longest, offsets[i + 1] - offsets[i]);
+  return longest;
+}
+
 // Adds up one block of all ranks in their order. `parts` holds a pointer to the
 // numbers of each rank; the result may be one of them.
 template <typename T>
@@ -183,9 +190,7 @@ mpc_status_t Exchange::sum(T* data, const uint64_t* offsets) {
     MPC_RETURN_IF_ERROR(received_.allocate(
         default_allocator(), 2 * (kPieceBytes + size * sizeof(double)),
         "messages of other ranks"));
-  uint64_t longest = 0;
-  for (uint32_t i = 0; i < size; ++i)
-    longest = std::max(longest, offsets[i + 1] - offsets[i]);
+  const uint64_t longest = longest_range(offsets, size);
   const auto piece_of = [&](uint32_t owner, uint64_t number) {
     const uint64_t first =
         std::min(offsets[owner] + number * piece, offsets[owner + 1]);
@@ -243,9 +248,7 @@ mpc_status_t Exchange::all_gather(void* data, const uint64_t* offsets) {
   ++calls_;
   const uint32_t rank = transport_->rank(), size = transport_->size();
   uint8_t* const bytes = static_cast<uint8_t*>(data);
-  uint64_t longest = 0;
-  for (uint32_t i = 0; i < size; ++i)
-    longest = std::max(longest, offsets[i + 1] - offsets[i]);
+  const uint64_t longest = longest_range(offsets, size);
   std::vector<Message> messages;
   for (uint64_t begin = 0; begin < longest; begin += kMaxMessage) {
     messages.clear();
@@ -273,9 +276,7 @@ mpc_status_t Exchange::all_to_all(const void* data, const uint64_t* offsets,
   uint8_t* const sent = static_cast<uint8_t*>(const_cast<void*>(data));
   uint8_t* const own = static_cast<uint8_t*>(received);
   const uint64_t own_bytes = offsets[rank + 1] - offsets[rank];
-  uint64_t longest = 0;
-  for (uint32_t i = 0; i < size; ++i)
-    longest = std::max(longest, offsets[i + 1] - offsets[i]);
+  const uint64_t longest = longest_range(offsets, size);
   std::vector<Message> messages;
   for (uint64_t begin = 0; begin < longest; begin += kMaxMessage) {
     messages.clear();

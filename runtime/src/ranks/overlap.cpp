@@ -17,10 +17,6 @@ constexpr uint64_t kMostBytes = uint64_t{8} << 20;
 constexpr uint64_t kLeastBytes = uint64_t{1} << 20;
 constexpr size_t kMuchLater = 8;  // A part of the entry point: an eighth.
 
-uint64_t bytes_of_buffer(const schema::Buffer& buffer) {
-  return count_of(buffer.shape()) * mpc_dtype_size(dtype_of(buffer.dtype()));
-}
-
 // Which bytes of the gradients an instruction accesses.
 struct Access {
   uint64_t begin, end;
@@ -38,7 +34,7 @@ std::vector<Access> find_accesses(const schema::Entry& entry, uint64_t offset,
       if (buffer->space() != schema::Space::State) continue;
       const uint64_t begin = std::max(buffer->offset(), offset);
       const uint64_t end =
-          std::min(buffer->offset() + bytes_of_buffer(*buffer), offset + bytes);
+          std::min(buffer->offset() + bytes_of(*buffer), offset + bytes);
       if (begin < end) found.push_back({begin - offset, end - offset, number});
     }
   }

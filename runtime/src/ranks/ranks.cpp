@@ -26,10 +26,6 @@ std::vector<uint64_t> ranges_of(uint64_t bytes, uint32_t size) {
   return offsets;
 }
 
-uint64_t bytes_of_state(const schema::State& state) {
-  return count_of(state.shape()) * mpc_dtype_size(dtype_of(state.dtype()));
-}
-
 // Others are equal on all ranks.
 bool can_combine(const schema::State& state) {
   return state.dtype() == schema::DType::F32 ||
@@ -105,7 +101,7 @@ Ranks::Ranks(const mpc_communicator_t& communicator,
         continue;
     }
     if (!can_combine(*state)) continue;
-    const uint64_t bytes = bytes_of_state(*state);
+    const uint64_t bytes = bytes_of(*state);
     small_.push_back({state, how, share_size_, bytes});
     share_size_ = round_up(share_size_ + bytes, kAlignment);
   }
@@ -121,7 +117,7 @@ void Ranks::set_entries(const schema::Variant& variant,
       computes_means_ |= is_mean_over_ranks(*instruction);
   if (gradients_)
     buckets_ = make_buckets(variant, entries, own, gradients_->offset(),
-                            bytes_of_state(*gradients_));
+                            bytes_of(*gradients_));
 }
 
 mpc_status_t Ranks::join_devices(Device* device, std::string* out_note) {
@@ -291,7 +287,7 @@ mpc_status_t Ranks::combine(Device* device, uint64_t update, bool has_batches,
 
 mpc_status_t Ranks::sum_on_devices(Device* device, bool has_batches) {
   if (!has_batches) {
-    const std::vector<uint8_t> zeros(bytes_of_state(*gradients_));
+    const std::vector<uint8_t> zeros(bytes_of(*gradients_));
     MPC_RETURN_IF_ERROR(device->upload(schema::Space::State,
                                        gradients_->offset(), zeros.data(),
                                        zeros.size()));
@@ -353,7 +349,7 @@ void Ranks::combine_elements(const Small& small) {
 
 mpc_status_t Ranks::sum_gradients(Device* device, bool has_batches) {
   if (!gradients_) return nullptr;
-  const uint64_t bytes = bytes_of_state(*gradients_);
+  const uint64_t bytes = bytes_of(*gradients_);
   uint8_t* data = device->host_memory(schema::Space::State);
   if (data) {
     data += gradients_->offset();

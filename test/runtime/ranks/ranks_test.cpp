@@ -29,6 +29,16 @@ SessionPtr create_rank(const ProgramPtr& program,
   return SessionPtr(session);
 }
 
+// Why a session cannot be created.
+std::string refusal_of(const ProgramPtr& program,
+                       const mpc_session_options_t& options) {
+  mpc_session_t* session = nullptr;
+  const Outcome outcome =
+      take(mpc_session_create(program.get(), &options, &session));
+  EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
+  return outcome.message;
+}
+
 float value_of(uint64_t batch) { return 0.5f + 0.25f * (batch % 7); }
 
 // Training of one rank that takes all batches as micro-batches.
@@ -144,11 +154,7 @@ TEST(Ranks, ShareOnlyWhatCanBeShared) {
     options.communicator = &self;
     auto refused = [&](mpc_shard_t shard) {
       options.shard = shard;
-      mpc_session_t* session = nullptr;
-      const Outcome outcome =
-          take(mpc_session_create(program.get(), &options, &session));
-      EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
-      return outcome.message;
+      return refusal_of(program, options);
     };
     EXPECT_EQ(refused(static_cast<mpc_shard_t>(3)),
               "option 'shard' of the session is none of mpc_shard_t: 3");
@@ -217,11 +223,7 @@ TEST(Ranks, RoundGradientsOnlyIfThatIsPossible) {
     options.communicator = &communicator;
     auto refused = [&](mpc_gradient_exchange_t exchange) {
       options.gradient_exchange = exchange;
-      mpc_session_t* session = nullptr;
-      const Outcome outcome =
-          take(mpc_session_create(program.get(), &options, &session));
-      EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
-      return outcome.message;
+      return refusal_of(program, options);
     };
     EXPECT_EQ(refused(static_cast<mpc_gradient_exchange_t>(2)),
               "option 'gradient_exchange' of the session is none of "
@@ -246,11 +248,7 @@ TEST(Ranks, NeedAProgramForThem) {
     options.struct_size = sizeof(options);
     auto refused = [&](const mpc_communicator_t& communicator) {
       options.communicator = &communicator;
-      mpc_session_t* session = nullptr;
-      const Outcome outcome =
-          take(mpc_session_create(program.get(), &options, &session));
-      EXPECT_EQ(outcome.code, MPC_INVALID_ARGUMENT);
-      return outcome.message;
+      return refusal_of(program, options);
     };
     EXPECT_EQ(refused(self),
               "the program was compiled for one process, but this is rank " +

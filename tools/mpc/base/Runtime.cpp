@@ -373,6 +373,12 @@ std::string Session::fingerprint() const {
   return print.text();
 }
 
+mpc_shard_t mpc::tool::parseShard(const std::string &value) {
+  return value == "optimizer"   ? MPC_SHARD_OPTIMIZER
+         : value == "gradients" ? MPC_SHARD_GRADIENTS
+                                : MPC_SHARD_NONE;
+}
+
 Session::Session(const Program &program, const SessionSettings &settings)
     : program(program) {
   mpc_session_options_t options = {};

@@ -140,6 +140,9 @@ public:
   DeviceName();
 };
 
+/// The value "none", "optimizer" or "gradients" of the option `--shard`.
+mpc_shard_t parseShard(const std::string &value);
+
 /// How a session runs; the options `--device`, `--threads` and
 /// `--deterministic`.
 struct SessionSettings {

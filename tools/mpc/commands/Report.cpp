@@ -50,7 +50,7 @@ struct ReportCommand {
   std::optional<mpc::Machine> machine;
   uint32_t ranks = 0; ///< 0: not asked for.
   double bandwidth = 0, latency = 50;
-  std::string shard;
+  std::string shard = "none";
 };
 } // namespace
 
@@ -396,11 +396,10 @@ static void reportRanks(llvm::raw_ostream &os,
   Package package(options.path);
   // Bytes per nanosecond are GB/s.
   Network network = {options.bandwidth, options.latency * 1e3};
-  mpc_shard_t shard = options.shard == "optimizer"   ? MPC_SHARD_OPTIMIZER
-                      : options.shard == "gradients" ? MPC_SHARD_GRADIENTS
-                                                     : MPC_SHARD_NONE;
-  std::vector<RankEstimate> estimates = estimateRanks(
-      RankEstimator(package, device, machine, network, shard), options.ranks);
+  std::vector<RankEstimate> estimates =
+      estimateRanks(RankEstimator(package, device, machine, network,
+                                  parseShard(options.shard)),
+                    options.ranks);
   if (options.json) {
     os << llvm::json::Value(llvm::json::Object{{"device", device.name},
                                                {"ranks", ranksJson(estimates)}})

@@ -30,11 +30,6 @@ double Network::exchange(double bytes, uint32_t ranks) const {
          std::max(others * message(), bytes * others / ranks / bandwidth);
 }
 
-static uint64_t bytesOfState(const mpc::program::State &state) {
-  return mpc::runtime::count_of(state.shape()) *
-         mpc_dtype_size(mpc::runtime::dtype_of(state.dtype()));
-}
-
 /// The time of each instruction of an entry point.
 static std::vector<double> courseOf(const mpc::report::Device &device,
                                     const mpc::program::Entry &entry,
@@ -86,7 +81,7 @@ RankEstimator::RankEstimator(const Package &package,
   update = courseOf(device, *variant.entries()->Get(applyEntry), machine);
   buckets =
       runtime::make_buckets(variant, {batchEntry}, batchEntry,
-                            gradients->offset(), bytesOfState(*gradients));
+                            gradients->offset(), runtime::bytes_of(*gradients));
 }
 
 RankEstimate RankEstimator::of(uint32_t ranks) const {
@@ -184,8 +179,8 @@ void RankEstimator::addUpdate(RankEstimate &estimate) const {
                         used / estimate.ranks * (estimate.ranks - 1);
     }
     if (shard == MPC_SHARD_GRADIENTS)
-      estimate.bytes -=
-          bytesOfState(*gradients) - bytesOfState(*gradients) / estimate.ranks;
+      estimate.bytes -= runtime::bytes_of(*gradients) -
+                        runtime::bytes_of(*gradients) / estimate.ranks;
     waits += network.exchange(double(gathered), estimate.ranks) +
              double(messages - 1) * network.latency;
   }

@@ -6,6 +6,7 @@
 
 using namespace mpc::tool;
 using mpc::report::inTime;
+using mpc::report::percent;
 
 std::vector<RankEstimate>
 mpc::tool::estimateRanks(const RankEstimator &estimator, uint32_t most) {
@@ -14,13 +15,6 @@ mpc::tool::estimateRanks(const RankEstimator &estimator, uint32_t most) {
     estimates.push_back(estimator.of(uint32_t(ranks)));
   estimates.push_back(estimator.of(most));
   return estimates;
-}
-
-static std::string percent(double part, double whole) {
-  std::string text;
-  llvm::raw_string_ostream(text)
-      << llvm::format("%.1f %%", whole > 0 ? 100 * part / whole : 0);
-  return text;
 }
 
 void mpc::tool::printRanks(llvm::raw_ostream &os,

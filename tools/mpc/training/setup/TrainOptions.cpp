@@ -210,9 +210,7 @@ void TrainOptions::finishRanks() {
       note(std::string(name) + " has no effect: this is the only process");
   if (!ranks)
     return;
-  session.shard = shard == "optimizer"   ? MPC_SHARD_OPTIMIZER
-                  : shard == "gradients" ? MPC_SHARD_GRADIENTS
-                                         : MPC_SHARD_NONE;
+  session.shard = parseShard(shard);
   session.roundsGradients = gradComm == "bf16";
 }
 
