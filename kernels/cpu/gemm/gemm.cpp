@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <cstring>
+#include <limits>
 #include <numeric>
 #include <utility>
 
@@ -112,9 +113,12 @@ constexpr int64_t kMaxSwappedVectors = 1;
 // How many times what the cache holds of a left operand may be read again for
 // each block of columns.
 constexpr int64_t kMaxRereadBlocks = 4;
-// Tasks for each thread, so that one that is interrupted delays the others
-// less.
-constexpr int64_t kTasksPerThread = 3;
+// Blocks of columns for each thread from which on threads own columns.
+constexpr int64_t kPanelsPerThread = 3;
+// Tasks are chosen by an estimate: each takes this share of the product more,
+// and with many threads, all wait for a part of the last one.
+constexpr double kCostOfTask = 0.001, kCostOfLastTask = 0.5;
+constexpr int64_t kMaxTasksPerThread = 32;
 
 // Half of the L2 cache, in floats.
 int64_t cached_floats() {
@@ -346,21 +350,23 @@ class Gemm::Run {
   }
   [[gnu::noinline]] void pack_equal_rows(int64_t begin, int64_t end) {
     if (begin == end) return;
-    const Range rows = tile_rows(begin);
-    const int64_t height = rows.end - rows.begin, first = row_ + rows.begin;
-    const Panel panel = {
-        address(lhs_, s_.lhs.dtype,
-                first * s_.lhs.row_stride + step_ * s_.lhs.column_stride),
-        s_.lhs.row_stride,
-        s_.lhs.column_stride,
-        height,
-        s_.m - first,
-        depth_,
-        height,
-        end - begin,
-        g_.lhs_tile_floats()};
-    pack_function(s_.lhs.dtype)(panel,
+    pack_function(s_.lhs.dtype)(rows_of(begin, end - begin),
                                 lhs_block_ + begin * g_.lhs_tile_floats());
+  }
+  // The rows of `count` tiles of equal height from `tile` on, in this block.
+  Panel rows_of(int64_t tile, int64_t count) const {
+    const Range rows = tile_rows(tile);
+    const int64_t height = rows.end - rows.begin, first = row_ + rows.begin;
+    return {address(lhs_, s_.lhs.dtype,
+                    first * s_.lhs.row_stride + step_ * s_.lhs.column_stride),
+            s_.lhs.row_stride,
+            s_.lhs.column_stride,
+            height,
+            s_.m - first,
+            depth_,
+            height,
+            count,
+            g_.lhs_tile_floats()};
   }
 
   // The columns of the right operand from `first` on, in this block.
@@ -397,11 +403,15 @@ class Gemm::Run {
     } else if (packs) {
       pack_columns(first);
     }
-    const bool prefetches = packs && first + g_.tile_columns_ < columns_;
+    const bool prefetches_rhs = packs && first + g_.tile_columns_ < columns_;
+    const bool prefetches_lhs =
+        !g_.packs_lhs_ && !g_.owns_columns_ && first % g_.task_columns_ == 0;
     for (int64_t t = first_tile_; t < end_tile_; ++t) {
-      if (prefetches)
+      if (prefetches_rhs)
         prefetch(panel_at(first + g_.tile_columns_),
                  mpc_dtype_size(s_.rhs.dtype), t, tiles_);
+      if (prefetches_lhs && t + 1 < end_tile_)
+        prefetch(rows_of(t + 1, 1), sizeof(float), 0, 1);
       multiply_tile(&tile, panel, t, first);
     }
   }
@@ -561,8 +571,9 @@ void Gemm::choose_blocks() {
   keeps_lhs_ = packs_lhs_ && columns_ < n && m * k <= kMaxPackedLhs;
   if (packs_lhs_ && threads_ > 1 && !keeps_lhs_)
     summed_rows_ = std::min(summed_rows_, kMaxPackedLhs / depth_);
-  summed_rows_ =
-      std::min(m, std::max(summed_rows_ / rows_, int64_t{1}) * rows_);
+  if (summed_rows_ < m)
+    summed_rows_ =
+        std::min(m, std::max(summed_rows_ / rows_, int64_t{1}) * rows_);
 }
 
 // A block of columns is then packed where it is used, but each reads the whole
@@ -571,7 +582,7 @@ void Gemm::choose_owners() {
   owns_columns_ =
       threads_ > 1 && packs_rhs_ && !is_swapped_ &&
       shape_.m * depth_ <= kMaxRereadBlocks * cached_floats() &&
-      divide_up(shape_.n, tile_columns_) >= threads_ * kTasksPerThread &&
+      divide_up(shape_.n, tile_columns_) >= threads_ * kPanelsPerThread &&
       (!packs_lhs_ || shape_.m * shape_.k <= kMaxPackedLhs);
   if (!owns_columns_) return;
   columns_ = tile_columns_;
@@ -579,25 +590,47 @@ void Gemm::choose_owners() {
   keeps_lhs_ = packs_lhs_;
 }
 
-// Divides blocks until there are enough tasks, first into panels.
+// Divides rows and columns so that threads finish at about the same time: also
+// into more blocks of rows than the cache requires, if these can be distributed
+// evenly.
 void Gemm::choose_tasks() {
   task_rows_ = round_up(rows_, tile_rows_);
   task_columns_ = round_up(columns_, tile_columns_);
-  if (threads_ == 1) return;
-  const int64_t wanted = threads_ * kTasksPerThread;
-  const int64_t blocks = divide_up(summed_rows_, rows_);
-  for (;;) {
-    const int64_t tasks = blocks * divide_up(rows_, task_rows_) *
-                          divide_up(columns_, task_columns_);
-    if (tasks >= wanted) return;
-    const int64_t panels = task_columns_ / tile_columns_,
-                  tiles = task_rows_ / tile_rows_;
-    if (panels > 1 && (panels > 2 || tiles < 4))
-      task_columns_ = divide_up(panels, 2) * tile_columns_;
-    else if (tiles > 1)
-      task_rows_ = divide_up(tiles, 2) * tile_rows_;
-    else
-      return;
+  if (threads_ == 1 || owns_columns_) return;
+  const int64_t panels = divide_up(columns_, tile_columns_);
+  const int64_t most_parts = std::min(panels, threads_ * kMaxTasksPerThread);
+  const int64_t fewest = divide_up(summed_rows_, rows_);
+  const int64_t most = summed_rows_ < shape_.m ? fewest : fewest + threads_ - 1;
+  double least = std::numeric_limits<double>::infinity();
+  const auto consider = [&](int64_t rows, int64_t task_tiles,
+                            int64_t task_panels) {
+    const int64_t tasks = divide_up(summed_rows_, rows) *
+                          divide_up(divide_up(rows, tile_rows_), task_tiles) *
+                          divide_up(panels, task_panels);
+    const double turns = static_cast<double>(divide_up(tasks, threads_)),
+                 task = static_cast<double>(task_tiles * task_panels);
+    const double cost =
+        task * (turns * (1 + kCostOfTask * static_cast<double>(tasks)) +
+                kCostOfLastTask);
+    if (cost >= least) return;
+    least = cost;
+    rows_ = rows;
+    task_rows_ = task_tiles * tile_rows_;
+    task_columns_ = task_panels * tile_columns_;
+  };
+  const int64_t rows = rows_;
+  for (int64_t blocks = fewest; blocks <= most; ++blocks) {
+    const int64_t of_block =
+        blocks == fewest
+            ? rows
+            : round_up(divide_up(summed_rows_, blocks), tile_rows_);
+    const int64_t tiles = divide_up(of_block, tile_rows_);
+    for (int64_t parts = 1; parts <= most_parts; ++parts)
+      consider(of_block, tiles, divide_up(panels, parts));
+    for (int64_t height = tiles; height > 1;) {
+      height = divide_up(height, 2);
+      consider(of_block, height, 1);
+    }
   }
 }
 

@@ -79,10 +79,8 @@ constexpr std::array<TileFunction, kMaxVectors> tiles_of_rows(
   constexpr bool kIsUsed = kAdjacent || kRows <= kSkinny.rows;
   constexpr int kMost = kRows <= kLow.rows ? kLow.vectors : kHigh.vectors;
   if constexpr (kIsUsed)
-    return {kVectors < kMost
-                ? multiply_tile<kRows, kVectors < kMost ? kVectors + 1 : 1,
-                                kAdjacent>
-                : nullptr...};
+    return {kVectors < kMost ? multiply_tile < kRows,
+            kVectors < kMost ? kVectors + 1 : 1, kAdjacent > : nullptr...};
   return {};
 }
 
@@ -92,30 +90,29 @@ constexpr TileFunctions tiles_of(std::integer_sequence<int, kRows...>) {
       std::make_integer_sequence<int, kMaxVectors>())...};
 }
 
-// Loads four adjacent elements of each of kWidth / 4 rows, which are four rows
-// apart.
-MPC_INLINE void load_quads(const float* from, [[maybe_unused]] int64_t stride,
-                           F32* to) {
+// Loads four adjacent elements at `first` of each of kWidth / 4 rows, which are
+// at every fourth of `rows`.
+MPC_INLINE void load_quads(const float* const* rows, int64_t first, F32* to) {
 #if MPC_VECTOR_WIDTH == 16
-  __m512 quads = _mm512_castps128_ps512(_mm_loadu_ps(from));
-  quads = _mm512_insertf32x4(quads, _mm_loadu_ps(from + 4 * stride), 1);
-  quads = _mm512_insertf32x4(quads, _mm_loadu_ps(from + 8 * stride), 2);
-  quads = _mm512_insertf32x4(quads, _mm_loadu_ps(from + 12 * stride), 3);
+  __m512 quads = _mm512_castps128_ps512(_mm_loadu_ps(rows[0] + first));
+  quads = _mm512_insertf32x4(quads, _mm_loadu_ps(rows[4] + first), 1);
+  quads = _mm512_insertf32x4(quads, _mm_loadu_ps(rows[8] + first), 2);
+  quads = _mm512_insertf32x4(quads, _mm_loadu_ps(rows[12] + first), 3);
 #elif MPC_VECTOR_WIDTH == 8
-  __m256 quads = _mm256_castps128_ps256(_mm_loadu_ps(from));
-  quads = _mm256_insertf128_ps(quads, _mm_loadu_ps(from + 4 * stride), 1);
+  __m256 quads = _mm256_castps128_ps256(_mm_loadu_ps(rows[0] + first));
+  quads = _mm256_insertf128_ps(quads, _mm_loadu_ps(rows[4] + first), 1);
 #else
   F32 quads;
-  std::memcpy(&quads, from, sizeof quads);
+  std::memcpy(&quads, rows[0] + first, sizeof quads);
 #endif
   std::memcpy(to, &quads, sizeof quads);
 }
 template <typename T>
-MPC_INLINE void load_quads(const T* from, int64_t stride, F32* to) {
+MPC_INLINE void load_quads(const T* const* rows, int64_t first, F32* to) {
   T quads[kWidth];
 #pragma GCC unroll 4
   for (int64_t i = 0; i < kWidth; i += 4)
-    std::memcpy(&quads[i], from + i * stride, 4 * sizeof(T));
+    std::memcpy(&quads[i], rows[i] + first, 4 * sizeof(T));
   Lanes::load(quads, to);
 }
 
@@ -145,16 +142,19 @@ MPC_INLINE void transpose_quads(const F32* rows, F32* columns) {
   merge<false, 2>(high[0], high[1], &columns[3], lanes);
 }
 
-// Copies kWidth lanes whose elements are contiguous along k.
+// Copies up to kWidth lanes whose elements are contiguous along k. Further
+// lanes get the elements of the last one.
 template <typename T>
-void pack_along_depth(const T* from, int64_t stride, int64_t k, float* to,
-                      int64_t step) {
+void pack_along_depth(const T* from, int64_t stride, int64_t lanes, int64_t k,
+                      float* to, int64_t step) {
+  const T* of_lane[kWidth];
+  for (int64_t i = 0; i < kWidth; ++i)
+    of_lane[i] = from + std::min(i, lanes - 1) * stride;
   int64_t p = 0;
   for (; p + 4 <= k; p += 4) {
     F32 rows[4], columns[4];
 #pragma GCC unroll 4
-    for (int64_t i = 0; i < 4; ++i)
-      load_quads(from + i * stride + p, stride, &rows[i]);
+    for (int64_t i = 0; i < 4; ++i) load_quads(of_lane + i, p, &rows[i]);
     transpose_quads(rows, columns);
 #pragma GCC unroll 4
     for (int64_t i = 0; i < 4; ++i)
@@ -162,7 +162,7 @@ void pack_along_depth(const T* from, int64_t stride, int64_t k, float* to,
   }
   for (; p < k; ++p)
     for (int64_t i = 0; i < kWidth; ++i)
-      to[p * step + i] = float(from[i * stride + p]);
+      to[p * step + i] = float(of_lane[i][p]);
 }
 
 // Panels that are packed together, so that rows of memory are read in long
@@ -190,14 +190,26 @@ void pack_along_lanes(const Panel& panel, const T* from, int64_t count,
   }
 }
 
-// Copies fewer than kWidth lanes, or lanes with any strides.
+// Copies up to kWidth lanes that are contiguous; further lanes get zeros.
+template <typename T>
+void pack_few_lanes(const T* from, int64_t stride, int64_t lanes, int64_t k,
+                    float* to, int64_t step) {
+  for (int64_t p = 0; p < k; ++p) {
+    F32 values;
+    Lanes::load_first(from + p * stride, lanes, &values);
+    std::memcpy(to + p * step, &values, sizeof values);
+  }
+}
+
+// Copies up to kWidth lanes with any strides. Further lanes get the elements of
+// the last one.
 template <typename T>
 void pack_any(const T* from, int64_t lane_stride, int64_t step_stride,
               int64_t lanes, int64_t k, float* to, int64_t step) {
   for (int64_t p = 0; p < k; ++p)
     for (int64_t i = 0; i < kWidth; ++i)
       to[p * step + i] =
-          i < lanes ? float(from[i * lane_stride + p * step_stride]) : 0;
+          float(from[std::min(i, lanes - 1) * lane_stride + p * step_stride]);
 }
 
 // Packs one panel. Writes whole vectors, in ascending order.
@@ -205,15 +217,19 @@ template <typename T>
 void pack_panel(const Panel& panel, const T* from, int64_t readable,
                 float* to) {
   for (int64_t lane = 0; lane < panel.lanes; lane += kWidth) {
+    // Lanes beyond the panel are not used, but are read if they are known to
+    // exist.
+    const int64_t lanes = std::min(kWidth, readable - lane);
     const T* first = from + lane * panel.lane_stride;
-    // Lanes beyond the panel are read, but not used.
-    if (readable - lane >= kWidth && panel.step_stride == 1)
-      pack_along_depth(first, panel.lane_stride, panel.k, to + lane,
+    if (panel.step_stride == 1)
+      pack_along_depth(first, panel.lane_stride, lanes, panel.k, to + lane,
                        panel.step);
+    else if (panel.lane_stride == 1)
+      pack_few_lanes(first, panel.step_stride, lanes, panel.k, to + lane,
+                     panel.step);
     else
-      pack_any(first, panel.lane_stride, panel.step_stride,
-               std::min(kWidth, panel.lanes - lane), panel.k, to + lane,
-               panel.step);
+      pack_any(first, panel.lane_stride, panel.step_stride, lanes, panel.k,
+               to + lane, panel.step);
   }
 }
 
