@@ -115,19 +115,20 @@ bool mpc::isPositionalTable(const TensorBytes &data,
     return false;
   int64_t rows = shape[0], columns = shape[1];
   auto isSmall = [](double value) { return std::fabs(value) <= 1 + 1e-6; };
-  // The first numbers of a weight already suffice to reject it.
+  auto isOfPairs = [&](llvm::ArrayRef<double> values) {
+    return columns % 2 == 0 && (hasPairs(values, columns, columns / 2) ||
+                                hasPairs(values, columns, 1));
+  };
+  // The first row of a weight already suffices to reject it.
   TensorBytes begin = data;
-  begin.bytes = begin.bytes.take_front(size * std::min<size_t>(columns, 4096));
+  begin.bytes = begin.bytes.take_front(size * columns);
   std::vector<double> row = readFloats(begin, tensor.data_type());
   bool isFirst = llvm::all_of(row, [](double v) { return v == 0 || v == 1; });
-  if (!isFirst && (columns % 2 != 0 || !llvm::all_of(row, isSmall)))
+  if (!isFirst && !isOfPairs(row))
     return false;
   std::vector<double> values = readFloats(data, tensor.data_type());
-  if (!llvm::all_of(values, isSmall))
-    return false;
-  return (columns % 2 == 0 && (hasPairs(values, columns, columns / 2) ||
-                               hasPairs(values, columns, 1))) ||
-         isSinusoidRecurrence(values, rows, columns);
+  return llvm::all_of(values, isSmall) &&
+         (isOfPairs(values) || isSinusoidRecurrence(values, rows, columns));
 }
 
 /// The extents of a tensor as a matrix; one row if it does not have two

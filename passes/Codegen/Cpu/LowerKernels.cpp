@@ -25,6 +25,7 @@
 #include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/IR/Threading.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
@@ -85,16 +86,21 @@ struct LowerKernelsPass : mpc::impl::LowerKernelsPassBase<LowerKernelsPass> {
   }
 
 private:
-  /// Replaces math functions by polynomials.
+  /// Replaces math functions by polynomials, on all threads.
   LogicalResult approximate(MathTarget target) {
     RewritePatternSet composed(&getContext());
     populateComposedMathPatterns(composed, target);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(composed))))
-      return failure();
-    RewritePatternSet patterns(&getContext());
-    populateApproximateMathPatterns(patterns, target);
-    populateMathPolynomialApproximationPatterns(patterns);
-    return applyPatternsGreedily(getOperation(), std::move(patterns));
+    RewritePatternSet simple(&getContext());
+    populateApproximateMathPatterns(simple, target);
+    populateMathPolynomialApproximationPatterns(simple);
+    FrozenRewritePatternSet first(std::move(composed)),
+        second(std::move(simple));
+    auto funcs = llvm::to_vector(getOperation().getOps<func::FuncOp>());
+    return failableParallelForEach(
+        &getContext(), funcs, [&](func::FuncOp func) {
+          return success(succeeded(applyPatternsGreedily(func, first)) &&
+                         succeeded(applyPatternsGreedily(func, second)));
+        });
   }
 };
 

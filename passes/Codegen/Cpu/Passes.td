@@ -28,10 +28,11 @@ def ShareKernelsPass : Pass<"mpc-share-kernels", "::mlir::ModuleOp"> {
   let summary = "Compile kernels that differ only in integer constants once";
   let description = [{
     Deep models have thousands of kernels that differ only in extents and
-    strides. If at least `minimum` do, their code moves to one function that
-    takes the differing constants as arguments, and the kernels call it. Divisors
-    stay constants, except where they cost little beside the sums of the same
-    item. The order of all computations is unchanged.
+    strides. If at least `minimum` do, or two of `many` kernels in all, their
+    code moves to one function that takes the differing constants as arguments,
+    and the kernels call it. Divisors stay constants, except where they cost
+    little beside the sums of the same item. The order of all computations is
+    unchanged.
 
     Needs: `mpc-emit-kernels`.
     Leaves: a private function for each set of similar kernels.
@@ -46,7 +47,9 @@ def ShareKernelsPass : Pass<"mpc-share-kernels", "::mlir::ModuleOp"> {
   }];
   let options = [
     Option<"minimum", "minimum", "unsigned", /*default=*/"4",
-           "Number of similar kernels from which on they share code">
+           "Number of similar kernels from which on they share code">,
+    Option<"many", "many", "unsigned", /*default=*/"500",
+           "Number of kernels from which on any two similar ones share code">
   ];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }

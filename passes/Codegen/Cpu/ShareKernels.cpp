@@ -144,10 +144,12 @@ struct ShareKernelsPass : mpc::impl::ShareKernelsPassBase<ShareKernelsPass> {
 
   void runOnOperation() override {
     llvm::StringMap<unsigned> classOf;
+    unsigned count = 0;
     std::vector<std::vector<Kernel>> classes;
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (!func->hasAttr(kKernelAttr))
         continue;
+      ++count;
       Kernel kernel{func, {}};
       Sequence sequence(kernel);
       auto [entry, isNew] =
@@ -157,8 +159,9 @@ struct ShareKernelsPass : mpc::impl::ShareKernelsPassBase<ShareKernelsPass> {
       classes[entry->second].push_back(std::move(kernel));
     }
     SymbolTable symbols(getOperation());
+    const unsigned wanted = count < many ? minimum : 2;
     for (const std::vector<Kernel> &kernels : classes)
-      if (kernels.size() >= minimum)
+      if (kernels.size() >= wanted)
         share(kernels, symbols);
   }
 

@@ -1,4 +1,5 @@
 // RUN: mpc-opt %s --mpc-share-kernels=minimum=2 | FileCheck %s
+// RUN: mpc-opt %s --mpc-share-kernels=many=2 | FileCheck %s
 // RUN: mpc-opt %s --mpc-share-kernels | FileCheck %s --check-prefix=FEW
 
 // Fewer kernels than the minimum keep their code.
