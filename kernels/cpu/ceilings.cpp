@@ -24,8 +24,9 @@ namespace mpc::kernels {
 namespace {
 
 constexpr int kChains = 12;  // Enough to hide the latency of both units.
-constexpr int kSteps = 60000;
-constexpr int kRuns = 5;
+// Some milliseconds, so that the time until all threads run does not matter.
+constexpr int kSteps = 1500000;
+constexpr int kRuns = 8;
 constexpr size_t kCopyBytes = size_t{64} << 20;
 constexpr size_t kCopyBlock = size_t{1} << 18;
 constexpr size_t kPage = 4096;
@@ -81,7 +82,7 @@ __attribute__((target("avx2,fma"))) float fma_256() {
 }
 
 // Four accumulators of 16 x 16, which products of two pairs of operands update.
-constexpr int kTileSteps = 4000;
+constexpr int kTileSteps = 100000;
 constexpr double kTileFlops = 4.0 * 2 * 16 * 16 * 32;
 
 __attribute__((target("amx-tile,amx-bf16"))) float dot_tiles() {
