@@ -45,7 +45,10 @@ LogicalResult ImportedNode::runRow(const OpRow &row) {
         !row.takesSequences)
       return error() << Fault::UnsupportedType << label(i)
                      << " is a sequence; this op takes tensors";
-  bool folds = row.fold && hasOnlyConstants();
+  bool folds =
+      row.fold && ((row.isElementwise && takeSlices()) || hasOnlyConstants());
+  if (hasFailed)
+    return failure();
   if (mlir::failed(folds ? row.fold(*this) : row.import(*this)) || hasFailed)
     return failure();
   // An attribute that was not read might change the meaning.
@@ -179,6 +182,8 @@ Type ImportedNode::typeOfInput(unsigned i) {
 }
 
 SmallVector<int64_t> ImportedNode::shapeOfInput(unsigned i) {
+  if (slices)
+    return slices->inputs[i].shape;
   const GraphValue &value = graph.lookup(proto.input(i));
   if (value.tensor)
     return SmallVector<int64_t>(value.tensor->dims().begin(),
@@ -200,6 +205,8 @@ bool ImportedNode::hasOnlyConstants() {
 }
 
 KnownTensor ImportedNode::constant(unsigned i) {
+  if (slices)
+    return slices->inputs[i];
   std::optional<KnownTensor> value;
   if (!hasFailed)
     value = graph.readConstant(graph.lookup(proto.input(i)), loc, label(i));
@@ -737,7 +744,8 @@ LogicalResult ImportedNode::setKnown(const KnownTensor &value,
   DenseElementsAttr attribute = value.attribute();
   if (mlir::failed(graph.addConstant(attribute, loc)))
     return failure();
-  return setKnown(ElementsAttr(attribute), output);
+  return slices ? setRepeated(attribute, output)
+                : setKnown(ElementsAttr(attribute), output);
 }
 
 LogicalResult ImportedNode::setKnown(const onnx::TensorProto &tensor) {

@@ -222,6 +222,12 @@ public:
 private:
   mlir::LogicalResult runRow(const OpRow &row);
   bool hasOnlyConstants();
+  /// Takes slices of the inputs of an elementwise op if all slices are equal
+  /// and the whole result is large, or an input was.
+  bool takeSlices();
+  /// Repeats the slice of the output that was computed from `slices`.
+  mlir::LogicalResult setRepeated(mlir::DenseElementsAttr slice,
+                                  unsigned output);
   const GraphValue *knownInput(unsigned i);
   const onnx::AttributeProto *find(llvm::StringRef name);
   /// "input 1 'w'"
@@ -240,6 +246,14 @@ private:
   bool hasFailed = false;
   llvm::StringSet<> readAttributes;
   llvm::SmallVector<std::pair<unsigned, mlir::Value>> dataInputs;
+
+  /// The first slice along the first dimension of each input, instead of
+  /// `count` equal ones.
+  struct Slices {
+    int64_t count;
+    std::vector<KnownTensor> inputs;
+  };
+  std::optional<Slices> slices;
 };
 
 /// Returns true if the elements of a tensor are floats.

@@ -38,6 +38,9 @@ struct OpRow {
   /// Computes the output at import if all inputs are constants
   /// (ImportedNode::constant); null for ops without constant folding.
   mlir::LogicalResult (*fold)(ImportedNode &node) = nullptr;
+  /// Elements of the output depend on those at their place in the inputs, which
+  /// broadcast. `fold` may then get slices of the inputs.
+  bool isElementwise = false;
   /// Other ops only accept tensors.
   bool takesSequences = false;
   /// The first variadic input: from there on, none may be omitted.

@@ -382,7 +382,7 @@ static LogicalResult importScan(ImportedNode &node) {
 ArrayRef<OpRow> mpc::controlOps() {
   static const OpRow rows[] = {
       {"If", 11, 1, 1, kAnyNumber, importIf},
-      {"Loop", 11, 0, kAnyNumber, kAnyNumber, importLoop, nullptr, true,
+      {"Loop", 11, 0, kAnyNumber, kAnyNumber, importLoop, nullptr, false, true,
        /*firstVariadic=*/2},
       {"Scan", 11, 1, kAnyNumber, kAnyNumber, importScan},
   };

@@ -198,14 +198,14 @@ static LogicalResult importConcatFromSequence(ImportedNode &node) {
 ArrayRef<OpRow> mpc::sequenceOps() {
   static const OpRow rows[] = {
       {"SplitToSequence", 11, 1, 2, 1, importSplitToSequence},
-      {"SequenceAt", 11, 2, 2, 1, importSequenceAt, nullptr, true},
+      {"SequenceAt", 11, 2, 2, 1, importSequenceAt, nullptr, false, true},
       {"SequenceConstruct", 11, 1, kAnyNumber, 1, importSequenceConstruct},
       {"SequenceEmpty", 11, 0, 0, 1, importSequenceEmpty},
-      {"SequenceInsert", 11, 2, 3, 1, importSequenceInsert, nullptr, true},
-      {"SequenceErase", 11, 1, 2, 1, importSequenceErase, nullptr, true},
-      {"SequenceLength", 11, 1, 1, 1, importSequenceLength, nullptr, true},
+      {"SequenceInsert", 11, 2, 3, 1, importSequenceInsert, nullptr, false, true},
+      {"SequenceErase", 11, 1, 2, 1, importSequenceErase, nullptr, false, true},
+      {"SequenceLength", 11, 1, 1, 1, importSequenceLength, nullptr, false, true},
       {"ConcatFromSequence", 11, 1, 1, 1, importConcatFromSequence, nullptr,
-       true},
+       false, true},
   };
   return rows;
 }

@@ -230,7 +230,15 @@ static LogicalResult importExpand(ImportedNode &node) {
 static LogicalResult foldExpand(ImportedNode &node) {
   KnownTensor value = node.constant(0);
   MaybeShape shape = expandedShape(node, value.shape);
-  if (!shape || !node.fitsConstant(*shape))
+  if (!shape)
+    return failure();
+  // A mask that is the same for each sample.
+  ArrayRef<int64_t> sample(*shape);
+  if (product(*shape) > kMaxKnownElements &&
+      value.shape.size() == shape->size() && value.shape[0] == 1 &&
+      product(sample.drop_front()) <= kMaxKnownElements)
+    return importExpand(node);
+  if (!node.fitsConstant(*shape))
     return failure();
   return node.setKnown(value.broadcastTo(*shape));
 }
