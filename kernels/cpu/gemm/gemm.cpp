@@ -116,8 +116,10 @@ constexpr int64_t kMaxRereadBlocks = 4;
 // Blocks of columns for each thread from which on threads own columns.
 constexpr int64_t kPanelsPerThread = 3;
 // Tasks are chosen by an estimate: each takes this share of the product more,
-// and with many threads, all wait for a part of the last one.
-constexpr double kCostOfTask = 0.001, kCostOfLastTask = 0.5;
+// packing takes as long as the product with a part of a panel, and all threads
+// wait for a part of the last task.
+constexpr double kCostOfTask = 0.001, kCostOfPacking = 0.6,
+                 kCostOfLastTask = 0.5;
 constexpr int64_t kMaxTasksPerThread = 32;
 
 // Half of the L2 cache, in floats.
@@ -189,7 +191,9 @@ class Gemm::Run {
     };
     const int owners = g_.owners(), owner = g_.owns_columns_ ? thread : 0;
     packed_rhs_ = part(g_.rhs_floats_, owners, owner);
-    packed_lhs_ = part(g_.lhs_floats_, 1, 0);
+    const bool has_own_rows = g_.packs_lhs_ && !g_.keeps_lhs_;
+    packed_lhs_ = part(g_.lhs_floats_, has_own_rows ? g_.threads_ : 1,
+                       has_own_rows ? thread : 0);
     sums_ = part(g_.sum_floats_, owners, owner);
     edge_ = part(g_.edge_floats_, g_.threads_, thread);
   }
@@ -246,9 +250,13 @@ class Gemm::Run {
     if (rounds()) round(0, 1);
   }
 
-  // A share of the packing of a step.
+  // Whether threads pack operands together, before their tasks.
+  bool packs_first() const {
+    return (packs_lhs() && g_.keeps_lhs_) || packs_rhs();
+  }
+  // A share of that packing.
   void pack(int part, int parts) {
-    if (packs_lhs()) pack_lhs(part, parts);
+    if (packs_lhs() && g_.keeps_lhs_) pack_lhs(part, parts);
     if (packs_rhs()) pack_rhs(part, parts);
   }
   [[gnu::noinline]] void pack_lhs(int part, int parts) {
@@ -273,7 +281,7 @@ class Gemm::Run {
     if (part == parts - 1 && columns_ % g_.tile_columns_ != 0)
       pack_columns(whole * g_.tile_columns_);
   }
-  // The tasks of a step, whose operands must have been packed.
+  // The tasks of a step, for which operands must have been packed.
   int64_t tasks() const {
     return divide_up(end_ - begin_, g_.rows_) * tasks_of_rows() *
            divide_up(columns_, g_.task_columns_);
@@ -288,6 +296,10 @@ class Gemm::Run {
     const int64_t rows = index % tasks_of_rows() * g_.task_rows_;
     first_tile_ = std::min(rows / g_.tile_rows_, tiles_);
     end_tile_ = std::min((rows + g_.task_rows_) / g_.tile_rows_, tiles_);
+    if (packs_lhs() && !g_.keeps_lhs_ && packed_row_ != row_ + rows) {
+      packed_row_ = row_ + rows;
+      pack_rows(first_tile_, end_tile_);
+    }
     for (int64_t column = first; column < last; column += g_.tile_columns_)
       multiply_panel(column, false);
   }
@@ -322,12 +334,11 @@ class Gemm::Run {
     higher_ = rows_ % tiles_;
     first_tile_ = 0;
     end_tile_ = tiles_;
-    int64_t block = 0;
+    lhs_block_ = packed_lhs_;
     if (g_.keeps_lhs_)
-      block = step_ / g_.depth_ * divide_up(s_.m, g_.rows_) + row_ / g_.rows_;
-    else if (g_.threads_ > 1)
-      block = (row_ - begin_) / g_.rows_;
-    lhs_block_ = packed_lhs_ + block * g_.lhs_block_floats();
+      lhs_block_ +=
+          (step_ / g_.depth_ * divide_up(s_.m, g_.rows_) + row_ / g_.rows_) *
+          g_.lhs_block_floats();
   }
   // Whether an earlier product has packed the panel, with as many vectors.
   bool is_packed(int64_t first) const {
@@ -472,6 +483,8 @@ class Gemm::Run {
   int64_t row_ = 0, rows_ = 0, tiles_ = 0, height_ = 0, higher_ = 0,
           first_tile_ = 0, end_tile_ = 0;
   float* lhs_block_ = nullptr;
+  // The first row of the last task, whose rows are packed.
+  int64_t packed_row_ = -1;
 };
 
 Gemm::Gemm(const GemmShape& shape, int threads)
@@ -483,11 +496,8 @@ Gemm::Gemm(const GemmShape& shape, int threads)
   const auto floats = [](int64_t count) {
     return static_cast<size_t>(round_up(count, 16));
   };
-  int64_t lhs_blocks = 1;
-  if (keeps_lhs_)
-    lhs_blocks = divide_up(shape_.m, rows_) * divide_up(shape_.k, depth_);
-  else if (threads_ > 1)
-    lhs_blocks = divide_up(summed_rows_, rows_);
+  const int64_t lhs_blocks =
+      keeps_lhs_ ? divide_up(shape_.m, rows_) * divide_up(shape_.k, depth_) : 1;
   lhs_floats_ = packs_lhs_ ? floats(lhs_blocks * lhs_block_floats()) : 0;
   rhs_floats_ =
       packs_rhs_ ? floats(round_up(columns_, tile_columns_) * depth_) : 0;
@@ -499,7 +509,7 @@ Gemm::Gemm(const GemmShape& shape, int threads)
                         (packs_rhs_ ? 0 : tile_columns_ * depth_));
   scratch_bytes_ =
       sizeof(float) *
-      (lhs_floats_ +
+      (lhs_floats_ * static_cast<size_t>(keeps_lhs_ ? 1 : threads_) +
        (rhs_floats_ + sum_floats_) * static_cast<size_t>(owners()) +
        edge_floats_ * static_cast<size_t>(threads_));
 }
@@ -569,8 +579,6 @@ void Gemm::choose_blocks() {
   rows_ = block(m, most_rows, tile_rows_);
   columns_ = block(n, most_columns, tile_columns_);
   keeps_lhs_ = packs_lhs_ && columns_ < n && m * k <= kMaxPackedLhs;
-  if (packs_lhs_ && threads_ > 1 && !keeps_lhs_)
-    summed_rows_ = std::min(summed_rows_, kMaxPackedLhs / depth_);
   if (summed_rows_ < m)
     summed_rows_ =
         std::min(m, std::max(summed_rows_ / rows_, int64_t{1}) * rows_);
@@ -601,6 +609,8 @@ void Gemm::choose_tasks() {
   const int64_t most_parts = std::min(panels, threads_ * kMaxTasksPerThread);
   const int64_t fewest = divide_up(summed_rows_, rows_);
   const int64_t most = summed_rows_ < shape_.m ? fewest : fewest + threads_ - 1;
+  // Threads that share a block of rows each pack it.
+  const double packing = packs_lhs_ && !keeps_lhs_ ? kCostOfPacking : 0;
   double least = std::numeric_limits<double>::infinity();
   const auto consider = [&](int64_t rows, int64_t task_tiles,
                             int64_t task_panels) {
@@ -608,7 +618,8 @@ void Gemm::choose_tasks() {
                           divide_up(divide_up(rows, tile_rows_), task_tiles) *
                           divide_up(panels, task_panels);
     const double turns = static_cast<double>(divide_up(tasks, threads_)),
-                 task = static_cast<double>(task_tiles * task_panels);
+                 task = static_cast<double>(task_tiles) *
+                        (static_cast<double>(task_panels) + packing);
     const double cost =
         task * (turns * (1 + kCostOfTask * static_cast<double>(tasks)) +
                 kCostOfLastTask);
@@ -666,7 +677,7 @@ void Gemm::run(const void* lhs, const void* rhs, void* result, void* scratch,
       if (mine.rounds() && mine.is_finished()) mine.round(0, 1);
       continue;
     }
-    if (mine.packs_lhs() || mine.packs_rhs())
+    if (mine.packs_first())
       parallel(threads_, [&](int part, int parts) {
         Run run = run_of(part);
         run.begin_step(step);
