@@ -180,12 +180,20 @@ void pack_along_lanes(const Panel& panel, const T* from, int64_t count,
     const T* row = from + p * panel.step_stride;
     for (int64_t lane = 0; lane < lanes; lane += 64 / int64_t{sizeof(T)})
       __builtin_prefetch(row + kPrefetchedSteps * panel.step_stride + lane);
+    float* out = to + p * panel.step;
+    // Half vectors, because whole ones would be written twice.
+    if constexpr (std::is_same_v<T, float>)
+      if (panel.lanes == kWidth / 2) {
+        for (int64_t i = 0; i < count; ++i)
+          std::memcpy(out + i * panel.to_stride, row + i * (kWidth / 2),
+                      sizeof(F32) / 2);
+        continue;
+      }
     for (int64_t i = 0; i < count; ++i)
       for (int64_t lane = 0; lane < panel.lanes; lane += kWidth) {
         F32 values;
         Lanes::load(row + i * panel.lanes + lane, &values);
-        std::memcpy(to + i * panel.to_stride + p * panel.step + lane, &values,
-                    sizeof values);
+        std::memcpy(out + i * panel.to_stride + lane, &values, sizeof values);
       }
   }
 }
