@@ -3,6 +3,7 @@
 #include "passes/Graph/AttentionBiases.h"
 
 #include "compiler/Dialect/Train/Ops/Gradient.h"
+#include "passes/Graph/Match.h"
 
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "llvm/ADT/Sequence.h"
@@ -163,6 +164,7 @@ static SmallVector<ScoreTerm> splitConjunctions(ArrayRef<ScoreTerm> terms,
   SmallVector<ScoreTerm> result, left(terms);
   while (!left.empty()) {
     ScoreTerm term = left.pop_back_val();
+    term.value = beforeBroadcast(term.value);
     auto conjunction = term.value.getDefiningOp<train::AndOp>();
     bool hidesFalse = term.onTrue == 0;
     if (!term.isCondition() || !conjunction || !hidesFalse) {
@@ -172,7 +174,8 @@ static SmallVector<ScoreTerm> splitConjunctions(ArrayRef<ScoreTerm> terms,
     bool mayAdd = std::isinf(term.getHidden());
     SmallVector<ScoreTerm> operands;
     for (Value operand : {conjunction.getLhs(), conjunction.getRhs()}) {
-      SmallVector<double> elements = constantElements(operand, symbols);
+      SmallVector<double> elements =
+          constantElements(beforeBroadcast(operand), symbols);
       if (!elements.empty() &&
           llvm::all_of(elements, [](double x) { return x; }))
         continue;

@@ -41,8 +41,7 @@ static Value scoresAmong(Operation *op, unsigned first) {
 static ScoreTerm termOf(Value value, double factor) {
   ScoreTerm term;
   term.factor = factor;
-  while (auto broadcast = value.getDefiningOp<train::BroadcastToOp>())
-    value = broadcast.getInput();
+  value = beforeBroadcast(value);
   term.value = value;
   if (auto select = value.getDefiningOp<train::SelectOp>()) {
     std::optional<double> onTrue = numberOf(select.getOnTrue());

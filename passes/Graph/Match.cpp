@@ -13,6 +13,12 @@ using namespace mpc;
 // Numbers
 //===----------------------------------------------------------------------===//
 
+Value mpc::beforeBroadcast(Value value) {
+  while (auto broadcast = value.getDefiningOp<train::BroadcastToOp>())
+    value = broadcast.getInput();
+  return value;
+}
+
 std::optional<double> mpc::numberOf(Value value) {
   auto constant = value.getDefiningOp<train::ConstantOp>();
   auto elements =

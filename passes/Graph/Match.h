@@ -23,6 +23,9 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
 // Numbers
 //===----------------------------------------------------------------------===//
 
+/// What `value` repeats, if it is broadcast, else `value` itself.
+mlir::Value beforeBroadcast(mlir::Value value);
+
 /// The value of a constant whose elements are all equal.
 std::optional<double> numberOf(mlir::Value value);
 

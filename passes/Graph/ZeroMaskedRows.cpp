@@ -54,8 +54,10 @@ static DenseElementsAttr toDense(Attribute elements) {
   return dyn_cast_or_null<DenseElementsAttr>(elements);
 }
 
-/// The elements of a constant, or of a state that never changes.
+/// The elements of a constant, or of a state that never changes, before they
+/// are broadcast: rows stay the same, or get their only element repeated.
 static DenseElementsAttr elementsOf(Value value, SymbolTable &symbols) {
+  value = beforeBroadcast(value);
   if (auto read = value.getDefiningOp<train::ReadOp>()) {
     auto state = symbols.lookup<train::StateOp>(read.getState());
     if (state && state.getKind() == train::StateKind::Constant)

@@ -98,6 +98,19 @@ TEST(Scratch, OfProductsIsBlocks) {
   }
 }
 
+// Sums of 16-bit results need no more rows than there are.
+TEST(Scratch, OfSmallProductsIsSmall) {
+  const KernelDesc product =
+      matmul_desc({{256, 256}, {256, 256}, {256, 256}}, true, false,
+                  {MPC_DTYPE_F16, MPC_DTYPE_F16});
+  const size_t matrix = 256 * 256 * sizeof(float);
+  for (size_t threads : {1, 4, 32}) {
+    const auto kernel = must_make(product, {static_cast<int>(threads), false});
+    ASSERT_TRUE(kernel);
+    EXPECT_LE(kernel->scratch_bytes(), matrix * (threads + 4));
+  }
+}
+
 TEST(Scratch, OfWidenedConvolutionsIsStrips) {
   const ConvCase c = {64,     64,     64,     {56, 56}, {3, 3},
                       {1, 1}, {1, 1}, {1, 1}, {1, 1}};

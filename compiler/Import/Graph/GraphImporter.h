@@ -114,6 +114,11 @@ public:
   std::optional<KnownTensor> readConstant(const GraphValue &value,
                                           mlir::Location loc,
                                           llvm::StringRef label);
+  /// Whether the data of a constant is `count` times the same.
+  bool hasEqualSlices(const GraphValue &value, int64_t count);
+  /// Counts elements of constants that a node reads; fails after a diagnostic
+  /// if all nodes read too many.
+  mlir::LogicalResult countRead(int64_t count, mlir::Location loc);
 
   /// Counts a computed constant. Fails after a diagnostic at `loc` if all
   /// computed constants exceed the limit of elements.
@@ -243,7 +248,6 @@ private:
   /// at `loc` that ends with `message`.
   mlir::LogicalResult addWithLimit(int64_t &total, int64_t count, int64_t limit,
                                    mlir::Location loc, llvm::StringRef message);
-  mlir::LogicalResult countRead(int64_t count, mlir::Location loc);
   mlir::LogicalResult checkInterface(size_t count, llvm::StringRef what);
   mlir::DictionaryAttr describeInterface(llvm::StringRef name, bool isBatched);
   mlir::LogicalResult importNode(const onnx::NodeProto &node, int index);

@@ -182,8 +182,10 @@ Type ImportedNode::typeOfInput(unsigned i) {
 }
 
 SmallVector<int64_t> ImportedNode::shapeOfInput(unsigned i) {
-  if (slices)
-    return slices->inputs[i].shape;
+  return slices ? shapeOfSlice(i) : shapeOfWhole(i);
+}
+
+SmallVector<int64_t> ImportedNode::shapeOfWhole(unsigned i) {
   const GraphValue &value = graph.lookup(proto.input(i));
   if (value.tensor)
     return SmallVector<int64_t>(value.tensor->dims().begin(),
@@ -205,8 +207,10 @@ bool ImportedNode::hasOnlyConstants() {
 }
 
 KnownTensor ImportedNode::constant(unsigned i) {
-  if (slices)
-    return slices->inputs[i];
+  return slices ? readSlice(i) : readWhole(i);
+}
+
+KnownTensor ImportedNode::readWhole(unsigned i) {
   std::optional<KnownTensor> value;
   if (!hasFailed)
     value = graph.readConstant(graph.lookup(proto.input(i)), loc, label(i));

@@ -225,7 +225,13 @@ private:
   /// Takes slices of the inputs of an elementwise op if all slices are equal
   /// and the whole result is large, or an input was.
   bool takeSlices();
-  /// Repeats the slice of the output that was computed from `slices`.
+  /// Whether an input has several slices of an output of this shape.
+  bool spansSlices(unsigned i, llvm::ArrayRef<int64_t> shape);
+  llvm::SmallVector<int64_t> shapeOfSlice(unsigned i);
+  llvm::SmallVector<int64_t> shapeOfWhole(unsigned i);
+  KnownTensor readSlice(unsigned i);
+  KnownTensor readWhole(unsigned i);
+  /// Repeats the slice of the output that was computed.
   mlir::LogicalResult setRepeated(mlir::DenseElementsAttr slice,
                                   unsigned output);
   const GraphValue *knownInput(unsigned i);
@@ -247,13 +253,9 @@ private:
   llvm::StringSet<> readAttributes;
   llvm::SmallVector<std::pair<unsigned, mlir::Value>> dataInputs;
 
-  /// The first slice along the first dimension of each input, instead of
-  /// `count` equal ones.
-  struct Slices {
-    int64_t count;
-    std::vector<KnownTensor> inputs;
-  };
-  std::optional<Slices> slices;
+  /// If set, only the first slice of the output along the first dimension is
+  /// computed, from those of the inputs. The shape of the whole output.
+  std::optional<llvm::SmallVector<int64_t>> slices;
 };
 
 /// Returns true if the elements of a tensor are floats.

@@ -3,6 +3,7 @@
 #include "compiler/Import/Graph/KnownTensor.h"
 
 #include <cmath>
+#include <cstring>
 
 using namespace mlir;
 using namespace mpc;
@@ -59,7 +60,11 @@ static DenseElementsAttr makeAttribute(ShapedType type,
                                        const std::vector<From> &from) {
   SmallVector<Element> elements(from.begin(), from.end());
   ArrayRef<Element> all(elements);
-  if (!all.empty() && llvm::all_equal(ArrayRef<From>(from)))
+  // By their bits: -0 equals 0.
+  auto isFirst = [&](const From &value) {
+    return std::memcmp(&value, &from[0], sizeof value) == 0;
+  };
+  if (!all.empty() && llvm::all_of(from, isFirst))
     return DenseElementsAttr::get(type, all.take_front(1));
   return DenseElementsAttr::get(type, all);
 }

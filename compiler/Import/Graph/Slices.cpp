@@ -18,8 +18,8 @@ using namespace mpc;
 /// Elements up to which a constant stays whole, so that all passes see it.
 static constexpr int64_t kMaxWhole = int64_t(1) << 20;
 
-/// The constant whose only slice along the first dimension an earlier node
-/// repeats; null if there is none.
+/// The constant that an earlier node repeats along the first dimension; null if
+/// there is none.
 static DenseElementsAttr repeatedSlice(const GraphValue &value) {
   auto repeat = value.value ? value.value.getDefiningOp<train::BroadcastToOp>()
                             : train::BroadcastToOp();
@@ -29,69 +29,100 @@ static DenseElementsAttr repeatedSlice(const GraphValue &value) {
     return nullptr;
   auto slice = dyn_cast<DenseElementsAttr>(constant.getValue());
   auto type = cast<RankedTensorType>(repeat.getType());
-  return slice && slice.getType().getRank() == type.getRank() &&
-                 slice.getType().getDimSize(0) == 1
-             ? slice
-             : nullptr;
+  bool repeats = slice && (slice.getType().getRank() < type.getRank() ||
+                           slice.getType().getDimSize(0) == 1);
+  return repeats ? slice : nullptr;
 }
 
-/// Leaves one of `count` slices along the first dimension if all have the same
-/// bits.
-template <typename T>
-static bool keepFirst(std::vector<T> &elements, int64_t count) {
-  size_t size = elements.size() / count;
+/// Whether `bytes` are `count` times the same.
+static bool areEqualSlices(ArrayRef<char> bytes, int64_t count) {
+  size_t size = bytes.size() / count;
+  if (bytes.size() % count != 0)
+    return false;
   for (int64_t i = 1; i < count; ++i)
-    if (std::memcmp(elements.data(), elements.data() + i * size,
-                    size * sizeof(T)) != 0)
+    if (std::memcmp(bytes.data(), bytes.data() + i * size, size) != 0)
       return false;
-  elements.resize(size);
   return true;
+}
+
+bool GraphImporter::hasEqualSlices(const GraphValue &value, int64_t count) {
+  if (auto elements = dyn_cast_or_null<DenseElementsAttr>(value.constant))
+    return elements.isSplat() || areEqualSlices(elements.getRawData(), count);
+  if (!value.tensor)
+    return false;
+  auto data = tensors.read(*value.tensor);
+  if (data)
+    return areEqualSlices(data->bytes, count);
+  llvm::consumeError(data.takeError()); // Reported when it is read.
+  return false;
 }
 
 bool ImportedNode::takeSlices() {
   SmallVector<int64_t> shape;
-  SmallVector<DenseElementsAttr> repeated;
+  bool isRepeated = false;
   for (unsigned i = 0; i < numInputs(); ++i) {
-    repeated.push_back(hasInput(i) ? repeatedSlice(graph.lookup(proto.input(i)))
-                                   : DenseElementsAttr());
+    bool repeats = hasInput(i) && repeatedSlice(graph.lookup(proto.input(i)));
+    isRepeated |= repeats;
     SmallVector<int64_t> before = shape;
-    if (!hasInput(i) || !(repeated.back() || isConstant(i)) ||
+    if (!hasInput(i) || !(repeats || isConstant(i)) ||
         !OpTrait::util::getBroadcastedShape(before, shapeOfInput(i), shape))
       return false;
   }
-  if (shape.empty() || shape[0] <= 1 ||
-      (llvm::none_of(repeated, [](auto slice) { return bool(slice); }) &&
-       ShapedType::getNumElements(shape) <= kMaxWhole))
+  auto fits = [](ArrayRef<int64_t> shape, int64_t most) {
+    llvm::Expected<int64_t> count = countElements(shape);
+    if (count)
+      return *count <= most;
+    llvm::consumeError(count.takeError());
     return false;
-  std::vector<KnownTensor> found;
+  };
+  if (shape.empty() || shape[0] <= 1 ||
+      (!isRepeated && fits(shape, kMaxWhole)) ||
+      !fits(ArrayRef(shape).drop_front(), kMaxKnownElements))
+    return false;
   for (unsigned i = 0; i < numInputs(); ++i) {
-    SmallVector<int64_t> own = shapeOfInput(i);
-    const bool spans = own.size() == shape.size() && own[0] != 1;
-    if (spans)
-      own[0] = 1;
-    if (repeated[i]) {
-      if (ShapedType::getNumElements(own) > kMaxKnownElements)
-        return false;
-      found.push_back(KnownTensor::of(repeated[i]).broadcastTo(own));
-      continue;
-    }
-    found.push_back(constant(i));
-    if (hasFailed)
+    const GraphValue &value = graph.lookup(proto.input(i));
+    if (spansSlices(i, shape) && !repeatedSlice(value) &&
+        !graph.hasEqualSlices(value, shape[0]))
       return false;
-    KnownTensor &value = found.back();
-    if (spans && !(value.isFloat() ? keepFirst(value.floats, shape[0])
-                                   : keepFirst(value.ints, shape[0])))
-      return false;
-    value.shape = own;
   }
-  slices = Slices{shape[0], std::move(found)};
+  slices = std::move(shape);
   return true;
+}
+
+bool ImportedNode::spansSlices(unsigned i, ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> own = shapeOfInput(i);
+  return own.size() == shape.size() && own[0] != 1;
+}
+
+SmallVector<int64_t> ImportedNode::shapeOfSlice(unsigned i) {
+  SmallVector<int64_t> shape = shapeOfWhole(i);
+  if (shape.size() == slices->size())
+    shape[0] = 1;
+  return shape;
+}
+
+KnownTensor ImportedNode::readSlice(unsigned i) {
+  const GraphValue &value = graph.lookup(proto.input(i));
+  SmallVector<int64_t> shape = shapeOfSlice(i);
+  if (DenseElementsAttr slice = repeatedSlice(value)) {
+    if (mlir::failed(graph.countRead(product(shape), loc))) {
+      hasFailed = true;
+      return {graph.builder.getI64Type(), {0}, {}, {}};
+    }
+    return KnownTensor::of(slice).broadcastTo(shape);
+  }
+  KnownTensor whole = readWhole(i);
+  if (hasFailed || whole.shape == shape)
+    return whole;
+  return whole.walk(shape, 0, whole.strides());
 }
 
 LogicalResult ImportedNode::setRepeated(DenseElementsAttr slice,
                                         unsigned output) {
+  ShapedType type = slice.getType().clone(*slices);
+  // Equal elements need no memory.
+  if (slice.isSplat() && type.getNumElements() <= kMaxKnownElements)
+    return setKnown(ElementsAttr(slice.resizeSplat(type)), output);
   Value value = train::ConstantOp::create(graph.builder, loc, slice);
-  SmallVector<int64_t> shape(slice.getType().getShape());
-  shape[0] = slices->count;
-  return setOutput(output, broadcast(value, shape));
+  return setOutput(output, broadcast(value, *slices));
 }

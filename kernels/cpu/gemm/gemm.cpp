@@ -116,9 +116,9 @@ constexpr int64_t kMaxSwappedVectors = 1;
 constexpr int64_t kMaxRereadBlocks = 4;
 // Blocks of columns for each thread from which on threads own columns.
 constexpr int64_t kPanelsPerThread = 3;
-// Tasks are chosen by an estimate: each takes this share of the product more,
-// packing takes as long as the product with a part of a panel, and all threads
-// wait for a part of the last task.
+// Tasks are chosen by an estimate. Each task takes a small share of the whole
+// product more; packing a row of tiles takes as long as the product of a part
+// of a panel with it; and all threads wait for a part of the last task.
 constexpr double kCostOfTask = 0.001, kCostOfPacking = 0.6,
                  kCostOfLastTask = 0.5;
 constexpr int64_t kMaxTasksPerThread = 32;
@@ -255,7 +255,7 @@ class Gemm::Run {
   bool packs_first() const {
     return (packs_lhs() && g_.keeps_lhs_) || packs_rhs();
   }
-  // A share of that packing.
+  // Packs a share of these operands.
   void pack(int part, int parts) {
     if (packs_lhs() && g_.keeps_lhs_) pack_lhs(part, parts);
     if (packs_rhs()) pack_rhs(part, parts);
@@ -282,7 +282,7 @@ class Gemm::Run {
     if (part == parts - 1 && columns_ % g_.tile_columns_ != 0)
       pack_columns(whole * g_.tile_columns_);
   }
-  // The tasks of a step, for which operands must have been packed.
+  // The tasks of a step. They require `pack` if `packs_first()`.
   int64_t tasks() const {
     return divide_up(end_ - begin_, g_.rows_) * tasks_of_rows() *
            divide_up(columns_, g_.task_columns_);
@@ -580,9 +580,10 @@ void Gemm::choose_blocks() {
   rows_ = block(m, most_rows, tile_rows_);
   columns_ = block(n, most_columns, tile_columns_);
   keeps_lhs_ = packs_lhs_ && columns_ < n && m * k <= kMaxPackedLhs;
-  if (summed_rows_ < m)
-    summed_rows_ =
-        std::min(m, std::max(summed_rows_ / rows_, int64_t{1}) * rows_);
+  summed_rows_ =
+      summed_rows_ < m
+          ? std::min(m, std::max(summed_rows_ / rows_, int64_t{1}) * rows_)
+          : m;
 }
 
 // A block of columns is then packed where it is used, but each reads the whole
@@ -638,7 +639,9 @@ void Gemm::choose_tasks() {
             : round_up(divide_up(summed_rows_, blocks), tile_rows_);
     const int64_t tiles = divide_up(of_block, tile_rows_);
     for (int64_t parts = 1; parts <= most_parts; ++parts)
-      consider(of_block, tiles, divide_up(panels, parts));
+      if (parts == 1 ||
+          divide_up(panels, parts) != divide_up(panels, parts - 1))
+        consider(of_block, tiles, divide_up(panels, parts));
     for (int64_t height = tiles; height > 1;) {
       height = divide_up(height, 2);
       consider(of_block, height, 1);

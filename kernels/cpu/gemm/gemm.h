@@ -1,4 +1,4 @@
-// Matrix products on one thread, in f32. Operands have any strides, and those
+// Matrix products in f32. Operands have any strides, and those
 // of 16 bits are widened while they are packed, so that all types run at the
 // rate of f32. The order of a sum depends on its length and the kind of CPU
 // alone: any division of rows and columns gives the same bits.
@@ -74,7 +74,8 @@ class Gemm {
   bool owns_columns_ = false;
   // A task is a part of a block that one thread computes.
   int64_t task_rows_, task_columns_;
-  // Floats of scratch memory; those of columns and sums for each owner.
+  // Floats of scratch memory: of rows for each thread unless `keeps_lhs_`, of
+  // columns and sums for each owner.
   size_t lhs_floats_, rhs_floats_, sum_floats_, edge_floats_;
   size_t scratch_bytes_;
 };

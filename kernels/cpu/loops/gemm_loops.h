@@ -71,17 +71,21 @@ void multiply_tile(const Tile& t) {
     }
 }
 
-// By the number of vectors, less one; null for tiles that are not used: their
-// sums would not fit, or high tiles whose left operand is not packed.
+// Null for tiles that are not used: their sums would not fit, or high tiles
+// whose left operand is not packed.
+template <int kRows, int kVectors, bool kAdjacent>
+constexpr TileFunction tile_of() {
+  constexpr int kMost = kRows <= kLow.rows ? kLow.vectors : kHigh.vectors;
+  if constexpr ((kAdjacent || kRows <= kSkinny.rows) && kVectors <= kMost)
+    return multiply_tile<kRows, kVectors, kAdjacent>;
+  return nullptr;
+}
+
+// By the number of vectors, less one.
 template <int kRows, bool kAdjacent, int... kVectors>
 constexpr std::array<TileFunction, kMaxVectors> tiles_of_rows(
     std::integer_sequence<int, kVectors...>) {
-  constexpr bool kIsUsed = kAdjacent || kRows <= kSkinny.rows;
-  constexpr int kMost = kRows <= kLow.rows ? kLow.vectors : kHigh.vectors;
-  if constexpr (kIsUsed)
-    return {kVectors < kMost ? multiply_tile < kRows,
-            kVectors < kMost ? kVectors + 1 : 1, kAdjacent > : nullptr...};
-  return {};
+  return {tile_of<kRows, kVectors + 1, kAdjacent>()...};
 }
 
 template <bool kAdjacent, int... kRows>
@@ -220,6 +224,16 @@ void pack_any(const T* from, int64_t lane_stride, int64_t step_stride,
           float(from[std::min(i, lanes - 1) * lane_stride + p * step_stride]);
 }
 
+// Copies the last lanes of several vectors, and no more, because the next step
+// has been written.
+template <typename T>
+void pack_rest(const T* from, int64_t lane_stride, int64_t step_stride,
+               int64_t lanes, int64_t k, float* to, int64_t step) {
+  for (int64_t p = 0; p < k; ++p)
+    for (int64_t i = 0; i < lanes; ++i)
+      to[p * step + i] = float(from[i * lane_stride + p * step_stride]);
+}
+
 // Packs one panel. Writes whole vectors, in ascending order.
 template <typename T>
 void pack_panel(const Panel& panel, const T* from, int64_t readable,
@@ -229,6 +243,12 @@ void pack_panel(const Panel& panel, const T* from, int64_t readable,
     // exist.
     const int64_t lanes = std::min(kWidth, readable - lane);
     const T* first = from + lane * panel.lane_stride;
+    if constexpr (kWidth < kHigh.rows)
+      if (lane > 0 && lane + kWidth > panel.step) {
+        pack_rest(first, panel.lane_stride, panel.step_stride,
+                  panel.step - lane, panel.k, to + lane, panel.step);
+        continue;
+      }
     if (panel.step_stride == 1)
       pack_along_depth(first, panel.lane_stride, lanes, panel.k, to + lane,
                        panel.step);

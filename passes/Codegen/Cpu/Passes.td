@@ -28,11 +28,11 @@ def ShareKernelsPass : Pass<"mpc-share-kernels", "::mlir::ModuleOp"> {
   let summary = "Compile kernels that differ only in integer constants once";
   let description = [{
     Deep models have thousands of kernels that differ only in extents and
-    strides. If at least `minimum` do, or two of `many` kernels in all, their
-    code moves to one function that takes the differing constants as arguments,
-    and the kernels call it. Divisors stay constants, except where they cost
-    little beside the sums of the same item. The order of all computations is
-    unchanged.
+    strides. The code of at least `minimum` similar kernels moves to one function
+    that takes the differing constants as arguments, and the kernels call it. In
+    a module with at least `many` kernels, two suffice. Divisors stay constants,
+    except where they cost little beside the sums of the same item. The order of
+    all computations is unchanged.
 
     Needs: `mpc-emit-kernels`.
     Leaves: a private function for each set of similar kernels.

@@ -219,11 +219,15 @@ void compare_small(int rounds) {
 // Parses MxNxK[:tn].
 bool parse_size(const char* text, Size* size) {
   long long m = 0, n = 0, k = 0;
-  char lhs = 'n', rhs = 'n';
-  const int found =
-      std::sscanf(text, "%lldx%lldx%lld:%c%c", &m, &n, &k, &lhs, &rhs);
-  *size = {m, n, k, lhs == 't', rhs == 't'};
-  return (found == 3 || found == 5) && m > 0 && n > 0 && k > 0;
+  int end = 0;
+  if (std::sscanf(text, "%lldx%lldx%lld%n", &m, &n, &k, &end) != 3 || m < 1 ||
+      n < 1 || k < 1)
+    return false;
+  const std::string layout = text + end;
+  *size = {m, n, k, layout[0] && layout[1] == 't',
+           layout == ":nt" || layout == ":tt"};
+  return layout.empty() || layout == ":nn" || layout == ":nt" ||
+         layout == ":tn" || layout == ":tt";
 }
 
 // Prints a row for each size: the best of the rounds, which shows what is

@@ -17,13 +17,13 @@ module {
 // -----
 
 // For constant masks it is known that no row is fully masked: masks that are added, as
-// a tensor of the file or of the graph, or that select.
+// a tensor of the file or of the graph, or that select, also if they are repeated.
 // CHECK-LABEL: @causal
 // CHECK-NOT: mpc.notes
 // CHECK: zero_empty
 module @causal {
   train.state @mask constant : tensor<2x2xf32> = dense_resource<mask> : tensor<2x2xf32>
-  func.func @predict(%s: tensor<3x2x2xf32>) -> (tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>) attributes {train.entry = #train.entry<predict>} {
+  func.func @predict(%s: tensor<3x2x2xf32>) -> (tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>) attributes {train.entry = #train.entry<predict>} {
     %c = train.clip %s {high = 8.0 : f64, low = -8.0 : f64} : (tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
     %m = train.constant dense<[[0.0, 0xFF800000], [0.0, 0.0]]> : tensor<2x2xf32> : tensor<2x2xf32>
     %0 = train.add %c, %m : (tensor<3x2x2xf32>, tensor<2x2xf32>) -> tensor<3x2x2xf32>
@@ -35,7 +35,10 @@ module @causal {
     %inf = train.constant dense<0xFF800000> : tensor<f32> : tensor<f32>
     %2 = train.select %seen, %c, %inf : (tensor<2x2xi1>, tensor<3x2x2xf32>, tensor<f32>) -> tensor<3x2x2xf32>
     %p2 = train.softmax %2 {axis = 2 : i64} : (tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
-    return %p0, %p1, %p2 : tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>
+    %all = train.broadcast_to %seen : (tensor<2x2xi1>) -> tensor<3x2x2xi1>
+    %3 = train.select %all, %c, %inf : (tensor<3x2x2xi1>, tensor<3x2x2xf32>, tensor<f32>) -> tensor<3x2x2xf32>
+    %p3 = train.softmax %3 {axis = 2 : i64} : (tensor<3x2x2xf32>) -> tensor<3x2x2xf32>
+    return %p0, %p1, %p2, %p3 : tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>, tensor<3x2x2xf32>
   }
 }
 {-#

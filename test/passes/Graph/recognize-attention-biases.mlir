@@ -59,6 +59,30 @@ func.func @causal_and_padding(%q: tensor<2x3x2x8xf32>, %mask: tensor<2x1x1x2xi1>
 
 // -----
 
+// The importer repeats large masks for each sample.
+// CHECK-LABEL: func.func @repeated
+// CHECK-SAME: (%[[Q:.*]]: tensor<2x3x2x8xf32>, %[[M:.*]]: tensor<2x1x1x2xi1>)
+// CHECK: %[[B:.*]] = train.select %[[M]]
+// CHECK: train.attention %[[Q]], %[[Q]], %[[Q]], %[[B]] {causal, scale = 1.000000e+00 : f32}
+// CHECK: train.attention %[[Q]], %[[Q]], %[[Q]] {causal, scale = 1.000000e+00 : f32}
+func.func @repeated(%q: tensor<2x3x2x8xf32>, %mask: tensor<2x1x1x2xi1>) -> (tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>) {
+  %one = train.constant dense<[[[[true, false], [true, true]]]]> : tensor<1x1x2x2xi1> : tensor<1x1x2x2xi1>
+  %causal = train.broadcast_to %one : (tensor<1x1x2x2xi1>) -> tensor<2x1x2x2xi1>
+  %hidden = train.constant dense<0xFF800000> : tensor<f32> : tensor<f32>
+  %both = train.and %causal, %mask : (tensor<2x1x2x2xi1>, tensor<2x1x1x2xi1>) -> tensor<2x1x2x2xi1>
+  %s = train.matmul %q, %q {transpose_rhs} : (tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>) -> tensor<2x3x2x2xf32>
+  %m = train.select %both, %s, %hidden : (tensor<2x1x2x2xi1>, tensor<2x3x2x2xf32>, tensor<f32>) -> tensor<2x3x2x2xf32>
+  %p = train.softmax %m {axis = 3 : i64} : (tensor<2x3x2x2xf32>) -> tensor<2x3x2x2xf32>
+  %y = train.matmul %p, %q : (tensor<2x3x2x2xf32>, tensor<2x3x2x8xf32>) -> tensor<2x3x2x8xf32>
+  %t = train.matmul %q, %q {transpose_rhs} : (tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>) -> tensor<2x3x2x2xf32>
+  %n = train.select %causal, %t, %hidden : (tensor<2x1x2x2xi1>, tensor<2x3x2x2xf32>, tensor<f32>) -> tensor<2x3x2x2xf32>
+  %r = train.softmax %n {axis = 3 : i64} : (tensor<2x3x2x2xf32>) -> tensor<2x3x2x2xf32>
+  %z = train.matmul %r, %q : (tensor<2x3x2x2xf32>, tensor<2x3x2x8xf32>) -> tensor<2x3x2x8xf32>
+  return %y, %z : tensor<2x3x2x8xf32>, tensor<2x3x2x8xf32>
+}
+
+// -----
+
 // With the lowest number, a fully masked row is the mean of all values, not only
 // of those that a causal mask shows.
 // CHECK-LABEL: func.func @lowest_number

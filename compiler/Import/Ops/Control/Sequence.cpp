@@ -201,9 +201,11 @@ ArrayRef<OpRow> mpc::sequenceOps() {
       {"SequenceAt", 11, 2, 2, 1, importSequenceAt, nullptr, false, true},
       {"SequenceConstruct", 11, 1, kAnyNumber, 1, importSequenceConstruct},
       {"SequenceEmpty", 11, 0, 0, 1, importSequenceEmpty},
-      {"SequenceInsert", 11, 2, 3, 1, importSequenceInsert, nullptr, false, true},
+      {"SequenceInsert", 11, 2, 3, 1, importSequenceInsert, nullptr, false,
+       true},
       {"SequenceErase", 11, 1, 2, 1, importSequenceErase, nullptr, false, true},
-      {"SequenceLength", 11, 1, 1, 1, importSequenceLength, nullptr, false, true},
+      {"SequenceLength", 11, 1, 1, 1, importSequenceLength, nullptr, false,
+       true},
       {"ConcatFromSequence", 11, 1, 1, 1, importConcatFromSequence, nullptr,
        false, true},
   };

@@ -228,17 +228,20 @@ static LogicalResult importExpand(ImportedNode &node) {
 }
 
 static LogicalResult foldExpand(ImportedNode &node) {
-  KnownTensor value = node.constant(0);
-  MaybeShape shape = expandedShape(node, value.shape);
+  SmallVector<int64_t> from = node.shapeOfInput(0);
+  MaybeShape shape = expandedShape(node, from);
   if (!shape)
     return failure();
   // A mask that is the same for each sample.
-  ArrayRef<int64_t> sample(*shape);
-  if (product(*shape) > kMaxKnownElements &&
-      value.shape.size() == shape->size() && value.shape[0] == 1 &&
-      product(sample.drop_front()) <= kMaxKnownElements)
+  bool repeats = from.size() < shape->size() || (!from.empty() && from[0] == 1);
+  if (repeats && product(*shape) > kMaxKnownElements &&
+      product(*shape) <= kMaxKnownTotal &&
+      product(ArrayRef(*shape).drop_front()) <= kMaxKnownElements)
     return importExpand(node);
   if (!node.fitsConstant(*shape))
+    return failure();
+  KnownTensor value = node.constant(0);
+  if (node.failed())
     return failure();
   return node.setKnown(value.broadcastTo(*shape));
 }
