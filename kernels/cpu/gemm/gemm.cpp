@@ -122,6 +122,8 @@ constexpr int64_t kPanelsPerThread = 3;
 constexpr double kCostOfTask = 0.001, kCostOfPacking = 0.6,
                  kCostOfLastTask = 0.5;
 constexpr int64_t kMaxTasksPerThread = 32;
+// Multiply-adds in the time in which a thread takes a task.
+constexpr double kWorkOfTask = 4e4;
 
 // Half of the L2 cache, in floats.
 int64_t cached_floats() {
@@ -613,6 +615,9 @@ void Gemm::choose_tasks() {
   const int64_t most = summed_rows_ < shape_.m ? fewest : fewest + threads_ - 1;
   // Threads that share a block of rows each pack it.
   const double packing = packs_lhs_ && !keeps_lhs_ ? kCostOfPacking : 0;
+  // In units of a tile and a panel.
+  const double taking =
+      kWorkOfTask / static_cast<double>(tile_rows_ * tile_columns_ * depth_);
   double least = std::numeric_limits<double>::infinity();
   const auto consider = [&](int64_t rows, int64_t task_tiles,
                             int64_t task_panels) {
@@ -621,7 +626,8 @@ void Gemm::choose_tasks() {
                           divide_up(panels, task_panels);
     const double turns = static_cast<double>(divide_up(tasks, threads_)),
                  task = static_cast<double>(task_tiles) *
-                        (static_cast<double>(task_panels) + packing);
+                            (static_cast<double>(task_panels) + packing) +
+                        taking;
     const double cost =
         task * (turns * (1 + kCostOfTask * static_cast<double>(tasks)) +
                 kCostOfLastTask);
