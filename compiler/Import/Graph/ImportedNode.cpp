@@ -47,8 +47,6 @@ LogicalResult ImportedNode::runRow(const OpRow &row) {
                      << " is a sequence; this op takes tensors";
   bool folds =
       row.fold && ((row.isElementwise && takeSlices()) || hasOnlyConstants());
-  if (hasFailed)
-    return failure();
   if (mlir::failed(folds ? row.fold(*this) : row.import(*this)) || hasFailed)
     return failure();
   // An attribute that was not read might change the meaning.
@@ -182,7 +180,7 @@ Type ImportedNode::typeOfInput(unsigned i) {
 }
 
 SmallVector<int64_t> ImportedNode::shapeOfInput(unsigned i) {
-  return slices ? shapeOfSlice(i) : shapeOfWhole(i);
+  return slicedShape ? shapeOfSlice(i) : shapeOfWhole(i);
 }
 
 SmallVector<int64_t> ImportedNode::shapeOfWhole(unsigned i) {
@@ -207,7 +205,7 @@ bool ImportedNode::hasOnlyConstants() {
 }
 
 KnownTensor ImportedNode::constant(unsigned i) {
-  return slices ? readSlice(i) : readWhole(i);
+  return slicedShape ? readSlice(i) : readWhole(i);
 }
 
 KnownTensor ImportedNode::readWhole(unsigned i) {
@@ -748,8 +746,8 @@ LogicalResult ImportedNode::setKnown(const KnownTensor &value,
   DenseElementsAttr attribute = value.attribute();
   if (mlir::failed(graph.addConstant(attribute, loc)))
     return failure();
-  return slices ? setRepeated(attribute, output)
-                : setKnown(ElementsAttr(attribute), output);
+  return slicedShape ? setRepeated(attribute, output)
+                     : setKnown(ElementsAttr(attribute), output);
 }
 
 LogicalResult ImportedNode::setKnown(const onnx::TensorProto &tensor) {

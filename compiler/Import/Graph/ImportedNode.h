@@ -253,9 +253,9 @@ private:
   llvm::StringSet<> readAttributes;
   llvm::SmallVector<std::pair<unsigned, mlir::Value>> dataInputs;
 
-  /// If set, only the first slice of the output along the first dimension is
-  /// computed, from those of the inputs. The shape of the whole output.
-  std::optional<llvm::SmallVector<int64_t>> slices;
+  /// The shape of the output if only its first slice along the first dimension
+  /// is computed, from those of the inputs.
+  std::optional<llvm::SmallVector<int64_t>> slicedShape;
 };
 
 /// Returns true if the elements of a tensor are floats.

@@ -85,7 +85,7 @@ bool ImportedNode::takeSlices() {
         !graph.hasEqualSlices(value, shape[0]))
       return false;
   }
-  slices = std::move(shape);
+  slicedShape = std::move(shape);
   return true;
 }
 
@@ -96,7 +96,7 @@ bool ImportedNode::spansSlices(unsigned i, ArrayRef<int64_t> shape) {
 
 SmallVector<int64_t> ImportedNode::shapeOfSlice(unsigned i) {
   SmallVector<int64_t> shape = shapeOfWhole(i);
-  if (shape.size() == slices->size())
+  if (shape.size() == slicedShape->size())
     shape[0] = 1;
   return shape;
 }
@@ -119,10 +119,10 @@ KnownTensor ImportedNode::readSlice(unsigned i) {
 
 LogicalResult ImportedNode::setRepeated(DenseElementsAttr slice,
                                         unsigned output) {
-  ShapedType type = slice.getType().clone(*slices);
+  ShapedType type = slice.getType().clone(*slicedShape);
   // Equal elements need no memory.
   if (slice.isSplat() && type.getNumElements() <= kMaxKnownElements)
     return setKnown(ElementsAttr(slice.resizeSplat(type)), output);
   Value value = train::ConstantOp::create(graph.builder, loc, slice);
-  return setOutput(output, broadcast(value, *slices));
+  return setOutput(output, broadcast(value, *slicedShape));
 }

@@ -1,7 +1,7 @@
-// Matrix products in f32. Operands have any strides, and those
-// of 16 bits are widened while they are packed, so that all types run at the
-// rate of f32. The order of a sum depends on its length and the kind of CPU
-// alone: any division of rows and columns gives the same bits.
+// Matrix products in f32. Operands have any strides, and those of 16 bits are
+// widened while they are packed, so that all types run at the rate of f32. The
+// order of a sum depends on its length and the kind of CPU alone: any division
+// of rows and columns gives the same bits.
 
 #ifndef MPC_KERNELS_CPU_GEMM_GEMM_H_
 #define MPC_KERNELS_CPU_GEMM_GEMM_H_

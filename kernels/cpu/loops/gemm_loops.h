@@ -213,25 +213,16 @@ void pack_few_lanes(const T* from, int64_t stride, int64_t lanes, int64_t k,
   }
 }
 
-// Copies up to kWidth lanes with any strides. Further lanes get the elements of
-// the last one.
+// Copies lanes with any strides. Lanes from `lanes` to `written` get the
+// elements of the last one.
 template <typename T>
 void pack_any(const T* from, int64_t lane_stride, int64_t step_stride,
-              int64_t lanes, int64_t k, float* to, int64_t step) {
+              int64_t lanes, int64_t written, int64_t k, float* to,
+              int64_t step) {
   for (int64_t p = 0; p < k; ++p)
-    for (int64_t i = 0; i < kWidth; ++i)
+    for (int64_t i = 0; i < written; ++i)
       to[p * step + i] =
           float(from[std::min(i, lanes - 1) * lane_stride + p * step_stride]);
-}
-
-// Copies the last lanes of several vectors, and no more, because the next step
-// has been written.
-template <typename T>
-void pack_rest(const T* from, int64_t lane_stride, int64_t step_stride,
-               int64_t lanes, int64_t k, float* to, int64_t step) {
-  for (int64_t p = 0; p < k; ++p)
-    for (int64_t i = 0; i < lanes; ++i)
-      to[p * step + i] = float(from[i * lane_stride + p * step_stride]);
 }
 
 // Packs one panel. Writes whole vectors, in ascending order.
@@ -243,10 +234,12 @@ void pack_panel(const Panel& panel, const T* from, int64_t readable,
     // exist.
     const int64_t lanes = std::min(kWidth, readable - lane);
     const T* first = from + lane * panel.lane_stride;
+    // The last lanes of several vectors, and no more: the next step is written.
     if constexpr (kWidth < kHigh.rows)
       if (lane > 0 && lane + kWidth > panel.step) {
-        pack_rest(first, panel.lane_stride, panel.step_stride,
-                  panel.step - lane, panel.k, to + lane, panel.step);
+        const int64_t rest = panel.step - lane;
+        pack_any(first, panel.lane_stride, panel.step_stride, rest, rest,
+                 panel.k, to + lane, panel.step);
         continue;
       }
     if (panel.step_stride == 1)
@@ -256,8 +249,8 @@ void pack_panel(const Panel& panel, const T* from, int64_t readable,
       pack_few_lanes(first, panel.step_stride, lanes, panel.k, to + lane,
                      panel.step);
     else
-      pack_any(first, panel.lane_stride, panel.step_stride, lanes, panel.k,
-               to + lane, panel.step);
+      pack_any(first, panel.lane_stride, panel.step_stride, lanes, kWidth,
+               panel.k, to + lane, panel.step);
   }
 }
 
