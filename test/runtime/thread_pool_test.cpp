@@ -10,7 +10,10 @@
 #endif
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
+#include <fstream>
+#include <string>
 #include <thread>
 
 #include "mpc/runtime.hpp"
@@ -23,12 +26,28 @@ using Body = ThreadPool::Body;
 
 constexpr uint32_t kThreads = 3;
 
-int threads_of_process() {
+// Threads that sessions have started. The program's own threads come and go: a
+// thread is listed for a moment after it has been joined.
+int threads_of_sessions() {
   int count = 0;
   for (const auto& task :
-       std::filesystem::directory_iterator("/proc/self/task"))
-    count += task.exists();
+       std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "comm");
+    std::string name;
+    count += std::getline(file, name) && name == "mpc-worker";
+  }
   return count;
+}
+
+// Waits until there are `count`: a thread may not have its name yet, or be
+// listed after its end.
+void expect_threads_of_sessions(int count) {
+  const auto limit =
+      std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (threads_of_sessions() != count &&
+         std::chrono::steady_clock::now() < limit)
+    std::this_thread::yield();
+  EXPECT_EQ(threads_of_sessions(), count);
 }
 
 void on_openmp(uint32_t threads, const Body& body) {
@@ -93,14 +112,14 @@ TEST(ThreadPool, GivesTheSameResults) {
 
 TEST(ThreadPool, NeedsNoThreadsOfTheSession) {
   const ProgramPtr program = make_program();
+  expect_threads_of_sessions(0);
   int most = 0;
   const ThreadPool pool([&](uint32_t threads, const Body& body) {
-    most = std::max(most, threads_of_process());
     on_new_threads(threads, body);
+    most = std::max(most, threads_of_sessions());
   });
-  const int before = threads_of_process();
   (void)train(program, create_on(program, pool.get()), 5);
-  EXPECT_EQ(most, before);
+  EXPECT_EQ(most, 0);
 }
 
 // As inside of a parallel region of the program: the session starts threads.
@@ -112,10 +131,10 @@ TEST(ThreadPool, MayGiveFewerThreads) {
     const ThreadPool pool([&](uint32_t threads, const Body& body) {
       on_new_threads(++calls % 3 == 0 ? given : threads, body);
     });
-    const int before = threads_of_process();
+    expect_threads_of_sessions(0);
     const SessionPtr session = create_on(program, pool.get());
     EXPECT_EQ(train(program, session, 51), alone) << given;
-    EXPECT_EQ(threads_of_process(), before + static_cast<int>(kThreads) - 1);
+    expect_threads_of_sessions(static_cast<int>(kThreads) - 1);
   }
   const ThreadPool openmp(on_openmp);
   Bytes states[2];
