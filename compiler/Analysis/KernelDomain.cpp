@@ -66,7 +66,23 @@ SmallVector<T> keep(ArrayRef<T> values, ArrayRef<unsigned> which) {
   return result;
 }
 
-RawNode makeRaw(linalg::GenericOp op) {
+/// From a result of one of several ops to that of the next one that writes
+/// another part of the same memory (train.concat).
+using NextParts = llvm::SmallDenseMap<Value, Value>;
+
+NextParts findNextParts(ArrayRef<linalg::GenericOp> ops) {
+  llvm::SmallPtrSet<Operation *, 16> inside(ops.begin(), ops.end());
+  NextParts next;
+  for (linalg::GenericOp op : ops)
+    for (OpOperand &init : op.getDpsInitsMutable()) {
+      Value before = memoryRoot(init.get());
+      if (inside.contains(before.getDefiningOp()))
+        next[before] = op.getTiedOpResult(&init);
+    }
+  return next;
+}
+
+RawNode makeRaw(linalg::GenericOp op, const NextParts &next) {
   SmallVector<int64_t> loops = op.getStaticLoopRanges();
   SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
   SmallVector<unsigned> real;
@@ -88,8 +104,12 @@ RawNode makeRaw(linalg::GenericOp op) {
     add(input->get(), op.getMatchingIndexingMap(input), node.inputs);
   for (OpOperand &init : op.getDpsInitsMutable()) {
     add(init.get(), op.getMatchingIndexingMap(&init), node.outputs);
-    // Other ops use the result, so it stands for the memory.
-    node.outputs.back().root = op.getTiedOpResult(&init);
+    // Other ops use the result, or that of the last part, so it stands for the
+    // memory.
+    Value result = op.getTiedOpResult(&init);
+    while (Value later = next.lookup(result))
+      result = later;
+    node.outputs.back().root = result;
   }
   for (unsigned i = 0; i < loops.size(); ++i) {
     SmallVector<int64_t> strides(real.size(), 0);
@@ -129,8 +149,10 @@ class Analyzer {
 public:
   Analyzer(ArrayRef<linalg::GenericOp> ops, std::string *reason)
       : reason(reason) {
+    const NextParts next = findNextParts(ops);
+    writesParts = !next.empty();
     for (linalg::GenericOp op : ops)
-      raw.push_back(makeRaw(op));
+      raw.push_back(makeRaw(op, next));
     nodes.resize(raw.size());
   }
 
@@ -206,6 +228,15 @@ private:
         if (output.root == root)
           return i;
     return -1;
+  }
+
+  unsigned countWriters(Value root) const {
+    unsigned count = 0;
+    for (const RawNode &node : raw)
+      count += llvm::count_if(node.outputs, [&](const KernelAccess &output) {
+        return output.root == root;
+      });
+    return count;
   }
 
   /// Gives each node its level, in program order.
@@ -483,6 +514,8 @@ private:
         int from = producer(input.root);
         if (from < 0)
           continue;
+        if (writesParts && countWriters(input.root) > 1)
+          return fail("reads a tensor that ops of the kernel write in parts");
         bool same = llvm::any_of(nodes[from].outputs, [&](auto &output) {
           return output.sameElement(input);
         });
@@ -501,6 +534,7 @@ private:
   std::vector<KernelNode> nodes;
   int64_t total = 1;
   Extents extents;
+  bool writesParts = false;     // Several ops write parts of one tensor.
   bool rowReduction = false;    // Some op sums over rows.
   bool columnReduction = false; // Some op sums over columns.
   SmallVector<int64_t> sizes, inner;
@@ -579,16 +613,6 @@ bool KernelDomain::isOnePass() const {
 
 std::optional<KernelDomain> mpc::analyzeKernel(ArrayRef<linalg::GenericOp> ops,
                                                std::string *reason) {
-  // Parts of one tensor that several ops write (train.concat) are joined in
-  // memory, not in registers.
-  for (linalg::GenericOp op : ops)
-    for (Value init : op.getDpsInits())
-      if (auto writer = memoryRoot(init).getDefiningOp<linalg::GenericOp>())
-        if (llvm::is_contained(ops, writer)) {
-          if (reason)
-            *reason = "they write parts of one tensor";
-          return std::nullopt;
-        }
   return Analyzer(ops, reason).run();
 }
 
@@ -600,11 +624,9 @@ std::optional<unsigned> mpc::continuedArgument(func::FuncOp kernel,
                                                unsigned result) {
   Value made =
       memoryRoot(kernel.getBody().front().getTerminator()->getOperand(result));
-  auto op = made.getDefiningOp<linalg::GenericOp>();
-  if (!op)
-    return std::nullopt;
-  Value init = op.getDpsInits()[cast<OpResult>(made).getResultNumber()];
-  if (auto argument = dyn_cast<BlockArgument>(memoryRoot(init)))
+  while (auto op = made.getDefiningOp<linalg::GenericOp>())
+    made = memoryRoot(op.getDpsInits()[cast<OpResult>(made).getResultNumber()]);
+  if (auto argument = dyn_cast<BlockArgument>(made))
     return argument.getArgNumber();
   return std::nullopt;
 }
@@ -623,6 +645,8 @@ bool mpc::mayUpdateInPlace(func::FuncOp kernel, unsigned argument,
   for (const KernelNode &node : domain->nodes)
     for (const KernelAccess &output : node.outputs)
       if (output.root == made) {
+        if (written) // Writes in parts.
+          return false;
         written = &output;
         writer = &node;
       }

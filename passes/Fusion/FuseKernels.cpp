@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Analysis/RowPhases.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Fusion/Kernels/KernelGroup.h"
 #include "passes/Fusion/Passes.h"
@@ -17,6 +18,9 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/DebugLog.h"
+
+#include <array>
+#include <map>
 
 #define DEBUG_TYPE "mpc-fuse-kernels"
 
@@ -70,8 +74,12 @@ public:
     std::vector<Placement> placements(ops.size());
     for (auto [op, placement] : llvm::zip(ops, placements))
       join(op, producersOf(op), placement);
-    for (auto [op, placement] : llvm::zip(ops, placements)) {
+    for (auto [op, placement] : llvm::zip(ops, placements))
       join(op, siblingsOf(op), placement);
+    // Last, because kernels that share no data save only a launch.
+    for (auto [op, placement] : llvm::zip(ops, placements)) {
+      join(op, partsBefore(op), placement);
+      join(op, sumsLike(op), placement);
       if (report && !placement.joined)
         op.emitRemark("starts a new kernel: ") << placement.reason;
     }
@@ -177,6 +185,42 @@ private:
       }
     }
     return latestFirst(siblings.takeVector());
+  }
+
+  /// The ops before `op` that write other parts of its results' memory.
+  SmallVector<linalg::GenericOp> partsBefore(linalg::GenericOp op) {
+    SmallVector<linalg::GenericOp> found;
+    for (Value init : op.getDpsInits()) {
+      auto part = memoryRoot(init).getDefiningOp<linalg::GenericOp>();
+      if (part && order[op] - order[part] <= kSiblingReach)
+        found.push_back(part);
+    }
+    return found;
+  }
+
+  /// The sums down rows before `op` that walk the same domain, if its kernel
+  /// does nothing else, too, and one kernel may compute all: the latest first.
+  /// None waits long, because ranks exchange gradients while later ones are
+  /// computed.
+  SmallVector<linalg::GenericOp> sumsLike(linalg::GenericOp op) {
+    SmallVector<linalg::GenericOp> found;
+    const Group &group = *groups[groupOf(op)];
+    if (limits.shortSum == 0 || !isSums(group))
+      return found;
+    const KernelDomain &domain = group.domain;
+    auto &known = sums[{domain.outer(), domain.rows(), domain.columns()}];
+    const bool isShort = group.elements() <= limits.shortSum;
+    for (linalg::GenericOp other : llvm::reverse(known)) {
+      const Group &before = *groups[groupOf(other)];
+      if (order[op] - order[other] > kSiblingReach ||
+          (!isShort && !found.empty()))
+        break;
+      if (order[op] - before.positions[0] <= kSiblingReach &&
+          (isShort || countSums(before) + countSums(group) <= limits.longSums))
+        found.push_back(other);
+    }
+    known.push_back(op);
+    return found;
   }
 
   std::optional<Group> makeGroup(ArrayRef<linalg::GenericOp> ops,
@@ -324,6 +368,23 @@ private:
     });
   }
 
+  static unsigned countSums(const Group &group) {
+    return llvm::count_if(group.domain.nodes, [](const KernelNode &node) {
+      return node.reduction == KernelReduction::Rows;
+    });
+  }
+
+  /// True if `group` stores nothing but sums down its rows.
+  static bool isSums(const Group &group) {
+    return llvm::all_of(group.domain.nodes, [&](const KernelNode &node) {
+      return node.reduction == KernelReduction::Rows ||
+             node.level == KernelLevel::Column ||
+             llvm::none_of(node.outputs, [&](const KernelAccess &output) {
+               return isUsedOutside(group.domain, output.root);
+             });
+    });
+  }
+
   bool isLong(const Group &group) const {
     return group.elements() >= limits.longSum;
   }
@@ -447,6 +508,8 @@ private:
   std::vector<Place> places;             ///< By position.
   DenseMap<Operation *, unsigned> order; ///< The position of each op.
   DenseMap<Value, SmallVector<linalg::GenericOp, 2>> readersOfRoot;
+  /// By outer extent, rows and columns.
+  std::map<std::array<int64_t, 3>, SmallVector<linalg::GenericOp>> sums;
 };
 
 /// Outlines groups into functions, one for each distinct body.

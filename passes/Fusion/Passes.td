@@ -242,6 +242,11 @@ def SinkIntoJoinsPass : Pass<"mpc-sink-into-joins", "::mlir::func::FuncOp"> {
 
     An op stays as it is if it reads a computed value that another op reads as
     well, because one kernel may compute both.
+
+    The sum down the rows of a concatenation of large parts is computed for each
+    part, too, and the sums are concatenated, even if others read the
+    concatenation: the gradient of the bias of a projection to query, key and
+    value is summed where the gradients of the three are joined.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
 }
@@ -286,8 +291,9 @@ def FuseKernelsPass : Pass<"mpc-fuse-kernels", "::mlir::ModuleOp"> {
     Ops join a kernel if they share its domain
     (compiler/Analysis/KernelDomain.h) and no op outside the kernel would have
     to run between them. An op is first merged with the producers of its inputs,
-    then with ops that read the same inputs. Identical kernels become one
-    function.
+    then with ops that read the same inputs. Then ops join that write parts of
+    one concatenation, and on a GPU sums down the rows of equal matrices: they
+    save a launch. Identical kernels become one function.
 
     ```mlir
     %0 = call @kernel_0(%x, %b) : (tensor<64x128xf32>, tensor<128xf32>) -> tensor<64x128xbf16>

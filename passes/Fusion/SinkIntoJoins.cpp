@@ -12,6 +12,9 @@
 #include "mlir/IR/IRMapping.h"
 #include "llvm/Support/DebugLog.h"
 
+#include <functional>
+#include <numeric>
+
 #define DEBUG_TYPE "mpc-sink-into-joins"
 
 namespace mpc {
@@ -68,13 +71,14 @@ static std::optional<int64_t> offsetOf(AffineExpr expr, unsigned dim) {
              : std::nullopt;
 }
 
-/// The parts of the join that computes `value`; empty if none does.
+/// The parts of the join that computes `value`, which may have several uses;
+/// empty if none does.
 static SmallVector<Part> partsOf(Value value) {
   SmallVector<Part> parts;
   int64_t elements = 0;
   while (!value.getDefiningOp<tensor::EmptyOp>()) {
     auto op = value.getDefiningOp<linalg::GenericOp>();
-    if (!op || !value.hasOneUse() || !isCopy(op) ||
+    if (!op || !(parts.empty() || value.hasOneUse()) || !isCopy(op) ||
         !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity())
       return {};
     OpOperand *init = op.getDpsInitOperand(0);
@@ -325,6 +329,131 @@ static Value sinkIntoJoin(OpBuilder &builder, Value joined) {
   return result;
 }
 
+/// Parts with fewer elements are not summed separately.
+static constexpr int64_t kMinSummed = 1 << 17;
+
+/// The only dimension along which `part` is smaller than `joined`.
+static std::optional<unsigned> axisOf(const Part &part, Value joined) {
+  std::optional<unsigned> axis;
+  ArrayRef<int64_t> whole = tensorType(joined).getShape();
+  for (auto [dim, extent] :
+       llvm::enumerate(tensorType(part.value).getShape())) {
+    if (extent == whole[dim])
+      continue;
+    if (axis)
+      return std::nullopt;
+    axis = dim;
+  }
+  return axis;
+}
+
+static int64_t product(ArrayRef<int64_t> extents) {
+  return std::accumulate(extents.begin(), extents.end(), int64_t(1),
+                         std::multiplies<>());
+}
+
+/// True if `op` sums its only operand, in order, over all dimensions but the
+/// last, into a vector that starts with one value.
+static bool isSumDownRows(linalg::GenericOp op) {
+  if (op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
+      op.getNumLoops() < 2 || op.hasIndexSemantics() ||
+      !op.getDpsInits()[0].getDefiningOp<linalg::FillOp>() ||
+      !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity())
+    return false;
+  unsigned last = op.getNumLoops() - 1;
+  SmallVector<utils::IteratorType> kinds = op.getIteratorTypesArray();
+  return op.getNumReductionLoops() == last &&
+         kinds[last] == utils::IteratorType::parallel;
+}
+
+/// `value` with another shape, of as many elements.
+static Value viewAs(OpBuilder &builder, Location loc, Value value,
+                    ArrayRef<int64_t> shape) {
+  RankedTensorType type = tensorType(value);
+  if (type.getShape() == shape)
+    return value;
+  auto fold = [&](Value from, ArrayRef<int64_t> extents) {
+    auto flat =
+        RankedTensorType::get({product(extents)}, type.getElementType());
+    SmallVector<ReassociationIndices> all(1);
+    llvm::append_range(all[0], llvm::seq<int64_t>(0, extents.size()));
+    return std::pair(flat, all);
+  };
+  if (type.getRank() > 1) {
+    auto [flat, all] = fold(value, type.getShape());
+    value = tensor::CollapseShapeOp::create(builder, loc, flat, value, all);
+  }
+  if (shape.size() == 1)
+    return value;
+  auto [flat, all] = fold(value, shape);
+  return tensor::ExpandShapeOp::create(
+      builder, loc, RankedTensorType::get(shape, type.getElementType()), value,
+      all);
+}
+
+/// The sums down the rows that read `joined`, directly or through views.
+static SmallVector<linalg::GenericOp> findSums(Value joined) {
+  SmallVector<linalg::GenericOp> sums;
+  SmallVector<Value> views = {joined};
+  while (!views.empty())
+    for (Operation *user : views.pop_back_val().getUsers()) {
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+        views.push_back(user->getResult(0));
+      else if (auto op = dyn_cast<linalg::GenericOp>(user);
+               op && isSumDownRows(op))
+        sums.push_back(op);
+    }
+  return sums;
+}
+
+/// Sums the parts of `joined` where others read the join as well: the kernels
+/// that copy the parts can sum them, too, and the join is not read for that.
+static void sumParts(OpBuilder &builder, Value joined,
+                     SetVector<Operation *> &unused) {
+  SmallVector<linalg::GenericOp> sums = findSums(joined);
+  SmallVector<Part> parts =
+      sums.empty() ? SmallVector<Part>() : partsOf(joined);
+  if (parts.empty())
+    return;
+  std::optional<unsigned> axis = axisOf(parts[0], joined);
+  if (!axis || llvm::any_of(parts, [&](const Part &part) {
+        return axisOf(part, joined) != axis ||
+               tensorType(part.value).getNumElements() < kMinSummed;
+      }))
+    return;
+  ArrayRef<int64_t> whole = tensorType(joined).getShape();
+  const int64_t columns = product(whole.drop_front(*axis));
+  for (linalg::GenericOp op : sums) {
+    SmallVector<int64_t> shape(tensorType(op.getDpsInputs()[0]).getShape());
+    if (shape.back() != columns)
+      continue;
+    LDBG() << "sums each part of a join: " << op;
+    Location loc = op.getLoc();
+    builder.setInsertionPoint(op);
+    auto fill = op.getDpsInits()[0].getDefiningOp<linalg::FillOp>();
+    RankedTensorType type = tensorType(op.getResult(0));
+    Value result = tensor::EmptyOp::create(builder, loc, type.getShape(),
+                                           type.getElementType());
+    for (const Part &part : parts) {
+      const int64_t extent = tensorType(part.value).getDimSize(*axis);
+      shape.back() = columns / whole[*axis] * extent;
+      Value empty = tensor::EmptyOp::create(builder, loc, shape.back(),
+                                            type.getElementType());
+      Value init = linalg::FillOp::create(builder, loc, fill.getInputs(), empty)
+                       .getResult(0);
+      auto sum = linalg::GenericOp::create(
+          builder, loc, init.getType(), viewAs(builder, loc, part.value, shape),
+          init, op.getIndexingMapsArray(), op.getIteratorTypesArray());
+      IRMapping map;
+      op.getRegion().cloneInto(&sum.getRegion(), map);
+      result = writePart(builder, loc, sum.getResult(0), result,
+                         columns / whole[*axis] * part.offsets[*axis]);
+    }
+    op.getResult(0).replaceAllUsesWith(result);
+    unused.insert(op);
+  }
+}
+
 namespace {
 
 struct SinkIntoJoinsPass : mpc::impl::SinkIntoJoinsPassBase<SinkIntoJoinsPass> {
@@ -338,13 +467,15 @@ struct SinkIntoJoinsPass : mpc::impl::SinkIntoJoinsPassBase<SinkIntoJoinsPass> {
     });
     OpBuilder builder(&getContext());
     SetVector<Operation *> unused;
-    for (Value joined : joins)
+    for (Value joined : joins) {
+      sumParts(builder, joined, unused);
       while (joined) {
         Operation *reader = joined.hasOneUse() ? *joined.user_begin() : nullptr;
         joined = sinkIntoJoin(builder, joined);
         if (joined)
           unused.insert(reader);
       }
+    }
     eraseUnused(unused);
   }
 

@@ -70,6 +70,25 @@ const Source kSources[] = {
         return %1, %2 : tensor<3x17x{T}>, tensor<{N}x{K}x{T}>
       })",
      kAllTypes, kShapes},
+    // Equal parts share a kernel, which also sums them if they are large.
+    {"EqualParts",
+     R"(
+      func.func @f(%x: tensor<{N}x{M}x{T}>, %y: tensor<{N}x{M}x{T}>, %z: tensor<{N}x{M}x{T}>) -> (tensor<{N}x{M}x3x{T}>, tensor<{N}x3x{M}x{T}>, tensor<3x{M}x{T}>) {
+        %0 = train.reshape %x : (tensor<{N}x{M}x{T}>) -> tensor<{N}x1x{M}x{T}>
+        %1 = train.reshape %y : (tensor<{N}x{M}x{T}>) -> tensor<{N}x1x{M}x{T}>
+        %2 = train.neg %z : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>
+        %3 = train.reshape %2 : (tensor<{N}x{M}x{T}>) -> tensor<{N}x1x{M}x{T}>
+        %4 = train.concat %0, %1, %3 {axis = 1 : i64} : (tensor<{N}x1x{M}x{T}>, tensor<{N}x1x{M}x{T}>, tensor<{N}x1x{M}x{T}>) -> tensor<{N}x3x{M}x{T}>
+        %5 = train.reduce_sum %4 {axes = array<i64: 0>} : (tensor<{N}x3x{M}x{T}>) -> tensor<3x{M}x{T}>
+        %6 = train.reshape %x : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x1x{T}>
+        %7 = train.reshape %y : (tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x1x{T}>
+        %8 = train.concat %6, %7, %6 {axis = 2 : i64} : (tensor<{N}x{M}x1x{T}>, tensor<{N}x{M}x1x{T}>, tensor<{N}x{M}x1x{T}>) -> tensor<{N}x{M}x3x{T}>
+        return %8, %4, %5 : tensor<{N}x{M}x3x{T}>, tensor<{N}x3x{M}x{T}>, tensor<3x{M}x{T}>
+      })",
+     kTwoTypes,
+     {{1, 1}, {1, 17}, {33, 1}, {7, 3}, {13, 10}, {130, 64}, {1025, 130}},
+     -1,
+     1},
     {"RowSums", R"(
       func.func @f(%x: tensor<{N}x{M}x{T}>) -> (tensor<{N}x{T}>, tensor<{N}x{T}>) {
         %0 = train.mul %x, %x : (tensor<{N}x{M}x{T}>, tensor<{N}x{M}x{T}>) -> tensor<{N}x{M}x{T}>

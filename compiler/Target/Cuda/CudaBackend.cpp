@@ -37,6 +37,8 @@ static const FusionLimits limits = {
     /*operands=*/28,
     /*largeSum=*/1 << 16,
     /*rowBlocks=*/256,
+    /*shortSum=*/1 << 20,
+    /*longSums=*/4,
     /*splitRows=*/true,
     /*minRowsToSplit=*/1 << 14};
 

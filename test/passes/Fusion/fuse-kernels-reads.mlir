@@ -1,16 +1,44 @@
 // RUN: mpc-opt %s --mpc-lower-to-linalg --cse --mpc-fuse-kernels --split-input-file | FileCheck %s
 
-// The parts of a concat are written to one buffer one after the other; equal first
-// parts of two concats become two again, because each needs its own memory.
+// Equal first parts of two concats become two again, because each needs its own
+// memory. One kernel writes all parts of equal size.
 // CHECK-LABEL: func.func @concats
-// CHECK-NEXT:    %[[FIRST:.*]]:2 = call @kernel_{{.}}(%{{[a-z0-9]*}}) : (tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>)
-// CHECK-NEXT:    %[[A:.*]] = call @[[PART:.*]](%{{[a-z0-9]*}}, %[[FIRST]]#0)
-// CHECK-NEXT:    %[[B:.*]] = call @[[PART]](%{{[a-z0-9]*}}, %[[FIRST]]#1)
-// CHECK-NEXT:    return %[[A]], %[[B]]
+// CHECK-NEXT:    %[[BOTH:.*]]:2 = call @kernel_0(%{{.*}}, %{{.*}}, %{{.*}}) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK-NEXT:    return %[[BOTH]]#0, %[[BOTH]]#1
 func.func @concats(%x: tensor<4xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
   %0 = train.concat %x, %y {axis = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
   %1 = train.concat %x, %z {axis = 0 : i64} : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
   return %0, %1 : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// Parts of other sizes are written by other kernels, one after the other.
+// CHECK-LABEL: func.func @parts
+// CHECK-NEXT:    %[[FIRST:.*]] = call @kernel_0(%{{.*}}) : (tensor<6xf32>) -> tensor<14xf32>
+// CHECK-NEXT:    %[[ALL:.*]] = call @kernel_1(%{{.*}}, %[[FIRST]], %{{.*}})
+// CHECK-NEXT:    return %[[ALL]]
+// CHECK-LABEL: func.func private @kernel_1
+// CHECK-SAME:    %[[ARG:[a-z0-9]*]]: tensor<14xf32>,
+// CHECK:         %[[SECOND:.*]] = linalg.generic {{.*}} outs(%[[ARG]] : tensor<14xf32>)
+// CHECK:         %[[THIRD:.*]] = linalg.generic {{.*}} outs(%[[SECOND]] : tensor<14xf32>)
+// CHECK:         return %[[THIRD]]
+func.func @parts(%x: tensor<6xf32>, %y: tensor<4xf32>, %z: tensor<4xf32>) -> tensor<14xf32> {
+  %0 = train.concat %x, %y, %z {axis = 0 : i64} : (tensor<6xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<14xf32>
+  return %0 : tensor<14xf32>
+}
+
+// -----
+
+// A kernel writes parts to memory, so what reads the whole is another kernel.
+// CHECK-LABEL: func.func @reads_parts
+// CHECK-NEXT:    %[[WHOLE:.*]] = call @kernel_0
+// CHECK-NEXT:    %[[R:.*]] = call @kernel_1(%[[WHOLE]])
+// CHECK-NEXT:    return %[[R]]
+func.func @reads_parts(%x: tensor<1x4xf32>, %y: tensor<1x4xf32>) -> tensor<2x4xf32> {
+  %0 = train.concat %x, %y {axis = 0 : i64} : (tensor<1x4xf32>, tensor<1x4xf32>) -> tensor<2x4xf32>
+  %1 = train.softmax %0 {axis = 1 : i64} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+  return %1 : tensor<2x4xf32>
 }
 
 // -----

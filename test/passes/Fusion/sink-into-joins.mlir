@@ -123,3 +123,44 @@ func.func @two_readers(%a: tensor<3x2xf32>, %b: tensor<3x2xf32>) -> (tensor<3x4x
   } -> tensor<3x4xf32>
   return %n, %j : tensor<3x4xf32>, tensor<3x4xf32>
 }
+
+// -----
+
+// The sum down the rows of a join that others read as well: large parts are summed
+// one by one, and the sums are joined.
+#x = affine_map<(d0, d1, d2) -> (d0, d1, d2)>
+#first = affine_map<(d0, d1, d2) -> (d0, d1 mod 3, d2)>
+#second = affine_map<(d0, d1, d2) -> (d0, d1 + 1, d2)>
+#matrix = affine_map<(d0, d1) -> (d0, d1)>
+#columns = affine_map<(d0, d1) -> (d1)>
+
+// CHECK-LABEL: func.func @sum_of_parts
+// CHECK-SAME: (%[[X:.*]]: tensor<1024x1x128xf32>, %[[Y:.*]]: tensor<1024x2x128xf32>)
+// CHECK:      %[[XS:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<1024x128xf32>) outs(%{{.*}} : tensor<128xf32>)
+// CHECK:        arith.addf
+// CHECK:      %[[FIRST:.*]] = linalg.generic {{.*}} ins(%[[XS]] : tensor<128xf32>) outs(%{{.*}} : tensor<384xf32>)
+// CHECK:      %[[YS:.*]] = linalg.generic {{.*}} ins(%{{.*}} : tensor<1024x256xf32>) outs(%{{.*}} : tensor<256xf32>)
+// CHECK:        arith.addf
+// CHECK:      %[[BOTH:.*]] = linalg.generic {{.*}} ins(%[[YS]] : tensor<256xf32>) outs(%[[FIRST]] : tensor<384xf32>)
+// CHECK:      return %{{.*}}, %[[BOTH]]
+func.func @sum_of_parts(%x: tensor<1024x1x128xf32>, %y: tensor<1024x2x128xf32>) -> (tensor<1024x3x128xf32>, tensor<384xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %whole = tensor.empty() : tensor<1024x3x128xf32>
+  %j0 = linalg.generic {indexing_maps = [#x, #first], iterator_types = ["parallel", "parallel", "parallel"]} ins(%x : tensor<1024x1x128xf32>) outs(%whole : tensor<1024x3x128xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<1024x3x128xf32>
+  %j = linalg.generic {indexing_maps = [#x, #second], iterator_types = ["parallel", "parallel", "parallel"]} ins(%y : tensor<1024x2x128xf32>) outs(%j0 : tensor<1024x3x128xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<1024x3x128xf32>
+  %rows = tensor.collapse_shape %j [[0], [1, 2]] : tensor<1024x3x128xf32> into tensor<1024x384xf32>
+  %vector = tensor.empty() : tensor<384xf32>
+  %zeros = linalg.fill ins(%zero : f32) outs(%vector : tensor<384xf32>) -> tensor<384xf32>
+  %s = linalg.generic {indexing_maps = [#matrix, #columns], iterator_types = ["reduction", "parallel"]} ins(%rows : tensor<1024x384xf32>) outs(%zeros : tensor<384xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %out, %in : f32
+    linalg.yield %0 : f32
+  } -> tensor<384xf32>
+  return %j, %s : tensor<1024x3x128xf32>, tensor<384xf32>
+}
