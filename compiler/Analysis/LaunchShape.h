@@ -41,7 +41,7 @@ struct FusionLimits {
   int64_t rowBlocks;  ///< with at most this many blocks.
   int64_t shortSum;   ///< Sums down rows of so few elements share a kernel if
                       ///< they fit one domain: a launch takes longer.
-  unsigned longSums;  ///< Of sums with more elements, so many share a kernel.
+  unsigned longSums;  ///< How many sums of more elements share a kernel.
   bool splitRows;     ///< Two steps also for sums over a few long rows,
   int64_t minRowsToSplit; ///< and for sums over so many rows of a larger walk.
 };
