@@ -372,7 +372,7 @@ static Value viewAs(OpBuilder &builder, Location loc, Value value,
   RankedTensorType type = tensorType(value);
   if (type.getShape() == shape)
     return value;
-  auto fold = [&](Value from, ArrayRef<int64_t> extents) {
+  auto fold = [&](ArrayRef<int64_t> extents) {
     auto flat =
         RankedTensorType::get({product(extents)}, type.getElementType());
     SmallVector<ReassociationIndices> all(1);
@@ -380,12 +380,12 @@ static Value viewAs(OpBuilder &builder, Location loc, Value value,
     return std::pair(flat, all);
   };
   if (type.getRank() > 1) {
-    auto [flat, all] = fold(value, type.getShape());
+    auto [flat, all] = fold(type.getShape());
     value = tensor::CollapseShapeOp::create(builder, loc, flat, value, all);
   }
   if (shape.size() == 1)
     return value;
-  auto [flat, all] = fold(value, shape);
+  auto [flat, all] = fold(shape);
   return tensor::ExpandShapeOp::create(
       builder, loc, RankedTensorType::get(shape, type.getElementType()), value,
       all);
