@@ -357,6 +357,7 @@ static int64_t product(ArrayRef<int64_t> extents) {
 static bool isSumDownRows(linalg::GenericOp op) {
   if (op.getNumDpsInputs() != 1 || op.getNumResults() != 1 ||
       op.getNumLoops() < 2 || op.hasIndexSemantics() ||
+      tensorType(op.getResult(0)).getRank() != 1 ||
       !op.getDpsInits()[0].getDefiningOp<linalg::FillOp>() ||
       !op.getMatchingIndexingMap(op.getDpsInputOperand(0)).isIdentity())
     return false;
