@@ -75,6 +75,7 @@ double parse_and_count(const KernelDesc& desc,
 double count(const KernelDesc& desc) {
   switch (desc.id) {
     case KernelId::matmul:
+    case KernelId::matmul_add:
     case KernelId::scaled_matmul:
       return parse_and_count(desc, parse_matmul, count_matmul);
     case KernelId::conv:
@@ -126,6 +127,7 @@ bool may_use_tf32(const KernelDesc& desc) {
   if (!check_description(desc, &error)) return false;
   switch (desc.id) {
     case KernelId::matmul:
+    case KernelId::matmul_add:
       return parse_tf32(desc, parse_matmul);
     case KernelId::conv:
     case KernelId::conv_bias:

@@ -293,6 +293,19 @@ bool check_product(const KernelDesc& desc, std::string* error) {
          check_dtype(desc, 2, dtype, sum_dtype(dtype), error);
 }
 
+// Addend and result have the type of sums and the same shape.
+bool check_sum(const KernelDesc& desc, std::string* error) {
+  const mpc_dtype_t sum = sum_dtype(desc.operands[0].dtype);
+  if (!check_float(desc, 2, error) || !check_dtype(desc, 2, sum, sum, error) ||
+      !check_dtype(desc, 3, sum, sum, error))
+    return false;
+  const std::vector<int64_t>&addend = desc.operands[2].shape,
+        &result = desc.operands[3].shape;
+  return addend == result || fail(desc, error,
+                                  "the addend must have shape " + text(result) +
+                                      ", found " + text(addend));
+}
+
 bool check_fp8_product(const KernelDesc& desc, std::string* error) {
   const mpc_dtype_t other = desc.operands[0].dtype == MPC_DTYPE_F8E4M3
                                 ? MPC_DTYPE_F8E5M2
@@ -317,9 +330,10 @@ bool check_factors(const KernelDesc& desc, std::string* error) {
   return true;
 }
 
-bool check_matmul_dtypes(const KernelDesc& desc, bool scaled,
+bool check_matmul_dtypes(const KernelDesc& desc, const MatmulShape& shape,
                          std::string* error) {
-  if (scaled &&
+  if (shape.adds) return check_sum(desc, error);
+  if (shape.scaled &&
       !(check_dtype(desc, 0, MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E5M2, error) &&
         check_factors(desc, error)))
     return false;
@@ -331,11 +345,12 @@ bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
                   std::string* error) {
   Attributes attributes(desc, error);
   shape->scaled = desc.id == KernelId::scaled_matmul;
+  shape->adds = desc.id == KernelId::matmul_add;
   if (!attributes.expect(2, shape->scaled ? 0 : 1) ||
       !attributes.read("transpose_lhs", &shape->transpose_lhs) ||
       !attributes.read("transpose_rhs", &shape->transpose_rhs) ||
       !attributes.read_tf32(&shape->tf32) ||
-      !check_matmul_dtypes(desc, shape->scaled, error))
+      !check_matmul_dtypes(desc, *shape, error))
     return false;
   const TensorDesc& result = desc.operands.back();
   shape->dtype = desc.operands[0].dtype;

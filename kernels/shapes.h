@@ -23,7 +23,8 @@ struct BatchDim {
   bool in_lhs, in_rhs;
 };
 
-// result[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n].
+// result[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n], plus an
+// addend if `adds`.
 struct MatmulShape {
   mpc_dtype_t dtype, result_dtype;
   mpc_dtype_t rhs_dtype;  // Differs from that of lhs only in FP8.
@@ -34,6 +35,7 @@ struct MatmulShape {
   std::vector<BatchDim> batch;
   bool tf32 = false;    // GPUs may use TF32 for f32 operands.
   bool scaled = false;  // Two factors follow the operands.
+  bool adds = false;    // An addend of the result's shape follows them.
 };
 
 // A window that slides over an image. One spatial dimension is held as two of

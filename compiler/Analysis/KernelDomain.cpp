@@ -635,7 +635,7 @@ bool mpc::mayUpdateInPlace(func::FuncOp kernel, unsigned argument,
                            unsigned result) {
   SmallVector<linalg::GenericOp> ops(kernel.getOps<linalg::GenericOp>());
   std::optional<KernelDomain> domain = analyzeKernel(ops);
-  if (!domain || !domain->isOnePass())
+  if (!domain)
     return false;
   Value made =
       memoryRoot(kernel.getBody().front().getTerminator()->getOperand(result));
@@ -651,6 +651,12 @@ bool mpc::mayUpdateInPlace(func::FuncOp kernel, unsigned argument,
         writer = &node;
       }
   if (!written)
+    return false;
+  // Passes over a row may compute a value again; what follows the rows is
+  // computed once.
+  bool followsRows = writer->level == KernelLevel::Column ||
+                     writer->level == KernelLevel::Outer;
+  if (!followsRows && !domain->isOnePass())
     return false;
   bool isWritten = false;
   for (const KernelNode &node : domain->nodes) {

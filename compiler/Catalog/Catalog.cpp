@@ -21,6 +21,13 @@ std::optional<unsigned> mpc::kernelInputs(llvm::StringRef name) {
       .Default(std::nullopt);
 }
 
+std::optional<unsigned> mpc::kernelInPlaceInput(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<unsigned>>(name)
+#define MPC_KERNEL_IN_PLACE(name, input) .Case(#name, input)
+#include "kernels/catalog.def"
+      .Default(std::nullopt);
+}
+
 bool mpc::kernelComputesIn(llvm::StringRef name, llvm::StringRef device,
                            llvm::StringRef type,
                            llvm::ArrayRef<llvm::StringRef> features) {

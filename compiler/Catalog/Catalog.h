@@ -21,6 +21,10 @@ std::optional<uint32_t> kernelId(llvm::StringRef name);
 /// The number of operands of a kernel that are inputs. They come first.
 std::optional<unsigned> kernelInputs(llvm::StringRef name);
 
+/// The input whose memory the first result of a kernel may take; none if it
+/// must have memory of its own.
+std::optional<unsigned> kernelInPlaceInput(llvm::StringRef name);
+
 /// Returns true if the catalog's rows of `device` say that a device with
 /// `features` runs the kernel natively on `type` (a name of the catalog, which
 /// includes tf32). The Backend says which types a device computes in at all.

@@ -48,6 +48,7 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
                                      std::string* error) {
   switch (desc.id) {
     case KernelId::matmul:
+    case KernelId::matmul_add:
     case KernelId::scaled_matmul: {
       MatmulShape shape;
       if (!parse_matmul(desc, &shape, error) ||

@@ -4,6 +4,7 @@
 #include "kernels/cpu/matmul.h"
 
 #include <atomic>
+#include <cstring>
 
 #include "kernels/cpu/gemm/gemm.h"
 #include "kernels/cpu/widened/widened_call.h"
@@ -36,6 +37,23 @@ int64_t batch_count(const MatmulShape& s) {
   return count;
 }
 
+// Copies the addend to the result, unless it lies there.
+void start_from_addend(const MatmulShape& shape, int threads,
+                       void* const* operands) {
+  const char* addend = static_cast<const char*>(operands[2]);
+  char* result = static_cast<char*>(operands[3]);
+  if (addend == result) return;
+  const int64_t rows = shape.m * batch_count(shape);
+  const size_t bytes =
+      static_cast<size_t>(shape.n) * mpc_dtype_size(shape.result_dtype);
+  parallel(threads, [&](int part, int parts) {
+    const Range mine = share(rows, part, parts);
+    const size_t begin = static_cast<size_t>(mine.begin) * bytes,
+                 end = static_cast<size_t>(mine.end) * bytes;
+    std::memcpy(result + begin, addend + begin, end - begin);
+  });
+}
+
 // Threads take matrices of the batch one after another, small ones several at a
 // time. They compute few large matrices together.
 class MatmulKernel final : public Kernel {
@@ -60,6 +78,7 @@ class MatmulKernel final : public Kernel {
     return by_matrix_ ? scratch_ * static_cast<size_t>(threads_) : scratch_;
   }
   bool run(void* const* operands, void* scratch) const override {
+    if (shape_.adds) start_from_addend(shape_, threads_, operands);
     if (!by_matrix_) {
       for (int64_t i = 0; i < matrices_; ++i) run_matrix(i, operands, scratch);
       return true;
@@ -89,7 +108,8 @@ class MatmulKernel final : public Kernel {
             shape_.k,
             layout(shape_.transpose_lhs, shape_.m, shape_.k),
             layout(shape_.transpose_rhs, shape_.k, shape_.n),
-            {shape_.result_dtype, shape_.n, 1}};
+            {shape_.result_dtype, shape_.n, 1},
+            shape_.adds};
   }
 
   void run_matrix(int64_t matrix, void* const* operands, void* scratch) const {
@@ -113,9 +133,11 @@ class MatmulKernel final : public Kernel {
       return static_cast<char*>(data) +
              element * static_cast<int64_t>(mpc_dtype_size(dtype));
     };
-    gemm_.run(address(operands[0], lhs, shape_.dtype),
-              address(operands[1], rhs, shape_.dtype),
-              address(operands[2], result, shape_.result_dtype), scratch);
+    gemm_.run(
+        address(operands[0], lhs, shape_.dtype),
+        address(operands[1], rhs, shape_.dtype),
+        address(operands[shape_.adds ? 3 : 2], result, shape_.result_dtype),
+        scratch);
   }
 
   const MatmulShape shape_;
@@ -134,7 +156,7 @@ std::unique_ptr<Kernel> make_matmul(const MatmulShape& given,
   const MatmulShape shape = normalize(given);
   const int threads =
       threads_for(multiply_adds(shape), kWorkPerThread, context.threads);
-  if (shape.dtype == MPC_DTYPE_F32 || is_widened(shape.dtype))
+  if (shape.dtype == MPC_DTYPE_F32 || is_widened(shape.dtype) || shape.adds)
     return std::make_unique<MatmulKernel>(shape, threads);
   return make_dnnl_matmul(shape, threads, context.deterministic);
 }

@@ -43,6 +43,7 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
   std::unique_ptr<CudaKernel> kernel;
   switch (desc.id) {
     case KernelId::matmul:
+    case KernelId::matmul_add:
     case KernelId::scaled_matmul: {
       MatmulShape shape;
       if (!parse_matmul(desc, &shape, error)) return nullptr;

@@ -1,4 +1,5 @@
-// result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n].
+// result[b, m, n] = sum over k of lhs[b, m, k] * rhs[b, k, n], plus the addend
+// if there is one.
 
 #include "kernels/reference/reference.h"
 
@@ -6,7 +7,8 @@ namespace mpc::kernels::reference {
 namespace {
 
 template <typename T, typename R>
-void multiply(const MatmulShape& s, const T* lhs, const T* rhs, R* result) {
+void multiply(const MatmulShape& s, const T* lhs, const T* rhs, const R* addend,
+              R* result) {
   const int64_t lhs_m = s.transpose_lhs ? 1 : s.k;
   const int64_t lhs_k = s.transpose_lhs ? s.m : 1;
   const int64_t rhs_k = s.transpose_rhs ? 1 : s.n;
@@ -17,6 +19,7 @@ void multiply(const MatmulShape& s, const T* lhs, const T* rhs, R* result) {
       for (int64_t k = 0; k < s.k; ++k)
         sum += Sum<T>(lhs[m * lhs_m + k * lhs_k]) *
                Sum<T>(rhs[k * rhs_k + n * rhs_n]);
+      if (addend) sum += Sum<T>(addend[m * s.n + n]);
       result[m * s.n + n] = R(sum);
     }
 }
@@ -24,11 +27,12 @@ void multiply(const MatmulShape& s, const T* lhs, const T* rhs, R* result) {
 // Walks the batch from dimension `dim` on; the pointers move along.
 template <typename T, typename R>
 void walk(const MatmulShape& s, size_t dim, const T*& lhs, const T*& rhs,
-          R*& result) {
+          const R*& addend, R*& result) {
   if (dim == s.batch.size()) {
-    multiply(s, lhs, rhs, result);
+    multiply(s, lhs, rhs, addend, result);
     lhs += s.m * s.k;
     rhs += s.k * s.n;
+    if (addend) addend += s.m * s.n;
     result += s.m * s.n;
     return;
   }
@@ -36,7 +40,7 @@ void walk(const MatmulShape& s, size_t dim, const T*& lhs, const T*& rhs,
   for (int64_t i = 0; i < s.batch[dim].extent; ++i) {
     if (!s.batch[dim].in_lhs) lhs = lhs_start;
     if (!s.batch[dim].in_rhs) rhs = rhs_start;
-    walk(s, dim + 1, lhs, rhs, result);
+    walk(s, dim + 1, lhs, rhs, addend, result);
   }
 }
 
@@ -44,8 +48,9 @@ template <typename T, typename R>
 void matmul(const MatmulShape& shape, void* const* operands) {
   const T* lhs = static_cast<const T*>(operands[0]);
   const T* rhs = static_cast<const T*>(operands[1]);
-  R* result = static_cast<R*>(operands[2]);
-  walk(shape, 0, lhs, rhs, result);
+  const R* addend = shape.adds ? static_cast<const R*>(operands[2]) : nullptr;
+  R* result = static_cast<R*>(operands[shape.adds ? 3 : 2]);
+  walk(shape, 0, lhs, rhs, addend, result);
 }
 
 struct Matmul {

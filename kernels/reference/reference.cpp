@@ -28,6 +28,7 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
   if (!check_description(desc, error)) return nullptr;
   switch (desc.id) {
     case KernelId::matmul:
+    case KernelId::matmul_add:
     case KernelId::scaled_matmul: {
       MatmulShape shape;
       if (!parse_matmul(desc, &shape, error) ||

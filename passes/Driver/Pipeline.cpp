@@ -154,6 +154,9 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   pm.addNestedPass<func::FuncOp>(createFoldSlicesToViewsPass());
   // After what could become a view has.
   pm.addNestedPass<func::FuncOp>(createShareJoinsPass());
+  // While sums are single ops.
+  pm.addNestedPass<func::FuncOp>(
+      createFuseIntoProductsPass({target.backend, widen.features}));
   pm.addPass(createLowerToLinalgPass());
   // Without this, a value computed twice would become two kernels.
   pm.addPass(createCSEPass());

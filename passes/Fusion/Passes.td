@@ -203,6 +203,42 @@ def ShareJoinsPass : Pass<"mpc-share-joins", "::mlir::func::FuncOp"> {
   }];
 }
 
+def FuseIntoProductsPass : Pass<"mpc-fuse-into-products", "::mlir::func::FuncOp"> {
+  let summary = "Let products add their results to tensors";
+  let description = [{
+    A product that computes the gradient of a weight adds it to another tensor
+    itself where it would be added by a kernel of its own: to the gradients of
+    earlier micro-batches, or of earlier chunks of rows (ChunkLosses). The sum is
+    then computed in place: the product reads and writes it once, and the
+    gradient itself is never in memory.
+
+    Gradients are packed and added to a state as one tensor. If some of them are
+    products, each is added by itself, where it is computed.
+
+    It runs before ops are lowered, while sums are single ops.
+
+    ```mlir
+    %0 = train.matmul %x, %dy {transpose_lhs, weight_gradient} : (...) -> tensor<768x768xf32>
+    %1 = train.pack %0, ... : (...) -> tensor<1024x768xf32>
+    %2 = train.read @gradients : tensor<1024x768xf32>
+    %3 = train.add %2, %1 : ...
+    train.write @gradients, %3 : tensor<1024x768xf32>
+    // becomes
+    %2 = train.read @gradients : tensor<1024x768xf32>
+    %3 = train.unpack %2 {offset = 0 : i64} : (...) -> tensor<768x768xf32>
+    %4 = train.matmul_add %x, %dy, %3 {transpose_lhs} : (...) -> tensor<768x768xf32>
+    %5 = train.pack %4, ... : (...) -> tensor<1024x768xf32>
+    train.write @gradients, %5 : tensor<1024x768xf32>
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+  let options = [
+    DeviceOption,
+    Option<"features", "features", "std::string", /*default=*/"\"\"",
+           "CPU features or architectures of the target, separated by commas">,
+  ];
+}
+
 def LowerToLinalgPass : Pass<"mpc-lower-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Lower every op without a catalog kernel to linalg on tensors";
   let description = [{

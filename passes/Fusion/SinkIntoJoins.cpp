@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Fusion/Elementwise.h"
+#include "passes/Fusion/Kernels/Elementwise.h"
 #include "passes/Fusion/Passes.h"
 
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

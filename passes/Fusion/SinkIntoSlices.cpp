@@ -4,7 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "passes/Fusion/Elementwise.h"
+#include "passes/Fusion/Kernels/Elementwise.h"
 #include "passes/Fusion/Passes.h"
 #include "passes/Grad/EntryPoints.h"
 

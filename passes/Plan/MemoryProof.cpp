@@ -219,12 +219,11 @@ std::optional<unsigned> MemoryProof::countInputs(Operation *op) const {
       .getNumArguments();
 }
 
-/// Only generated kernels may; catalog kernels never do.
 bool MemoryProof::mayShare(Operation *op, unsigned input,
                            unsigned output) const {
-  auto launch = dyn_cast<exec::LaunchOp>(op);
-  if (!launch)
-    return false;
+  if (auto call = dyn_cast<exec::CallOp>(op))
+    return output == 0 && kernelInPlaceInput(call.getKernel()) == input;
+  auto launch = cast<exec::LaunchOp>(op);
   auto kernel = symbols.lookup<func::FuncOp>(launch.getKernel());
   return !kernel.isExternal() && (continuedArgument(kernel, output) == input ||
                                   mayUpdateInPlace(kernel, input, output));

@@ -58,7 +58,14 @@ void StoragePlan::placeStates() {
       blocks.back().offset = stateOffsets.lookup(read.getState());
     }
     places[read.getResult()] = {entry->second, 0};
+    reads[read.getState()].push_back(read.getResult());
   }
+}
+
+/// The old values of a state.
+ArrayRef<Value> StoragePlan::readsOf(StringRef state) const {
+  auto found = reads.find(state);
+  return found == reads.end() ? ArrayRef<Value>() : found->second;
 }
 
 /// The operand into whose memory the kernel that computes `value` continues
@@ -73,14 +80,17 @@ static Value continuedOperand(Value value, SymbolTable &symbols) {
   return argument ? call.getOperand(*argument) : Value();
 }
 
+static bool isKernel(Operation *op) {
+  return isa<func::CallOp, train::KernelOpInterface>(op);
+}
+
 /// True if `root`, which contains `value` at byte `inside`, is computed by a
 /// kernel that can write it to a place of the size of `value`.
 bool StoragePlan::canBeMadeFor(Value value, Value root, int64_t inside) const {
   Operation *def = root.getDefiningOp();
   // The sizes are compared because an unpacked tensor may begin where a larger
   // one does.
-  return def && isa<func::CallOp, train::KernelOpInterface>(def) &&
-         inside == 0 &&
+  return def && isKernel(def) && inside == 0 &&
          byteSize(cast<RankedTensorType>(root.getType())) ==
              byteSize(cast<RankedTensorType>(value.getType())) &&
          !places.count(root) && !continuedOperand(root, symbols);
@@ -93,10 +103,12 @@ void StoragePlan::forEachUse(Value value,
     Value view = views.pop_back_val();
     for (OpOperand &use : view.getUses()) {
       Operation *user = use.getOwner();
-      if (train::isView(user))
-        views.push_back(user->getResult(0));
-      else
+      std::optional<train::View> of = train::viewOf(user);
+      if (!of)
         visit(use);
+      else if (of->viewed ==
+               view) // A barrier only waits for its other operand.
+        views.push_back(user->getResult(0));
     }
   }
 }
@@ -104,36 +116,40 @@ void StoragePlan::forEachUse(Value value,
 /// Whether the kernel that computes `result` reads each element of its operand
 /// `use` before it writes there. The operand must not be a view of a part.
 bool StoragePlan::mayReplace(OpResult result, OpOperand &use) const {
-  auto call = cast<func::CallOp>(result.getOwner());
+  unsigned operand = use.getOperandNumber();
   auto read = cast<RankedTensorType>(use.get().getType());
-  return read.getNumElements() ==
-             cast<RankedTensorType>(result.getType()).getNumElements() &&
-         mayUpdateInPlace(symbols.lookup<func::FuncOp>(call.getCallee()),
-                          use.getOperandNumber(), result.getResultNumber());
+  if (read.getNumElements() !=
+      cast<RankedTensorType>(result.getType()).getNumElements())
+    return false;
+  if (auto kernel = dyn_cast<train::KernelOpInterface>(result.getOwner()))
+    return result.getResultNumber() == 0 &&
+           kernelInPlaceInput(kernel.getKernelName()) == operand;
+  auto call = cast<func::CallOp>(result.getOwner());
+  return mayUpdateInPlace(symbols.lookup<func::FuncOp>(call.getCallee()),
+                          operand, result.getResultNumber());
 }
 
 /// The operand whose memory the result of a kernel may take: it has the same
 /// size, nothing reads it later, and the kernel reads each of its elements
 /// before it writes there. Null if there is none.
 Value StoragePlan::replacedOperand(OpResult result) const {
-  auto call = dyn_cast<func::CallOp>(result.getOwner());
-  if (!call || continuedOperand(result, symbols))
+  Operation *call = result.getOwner();
+  if (!isKernel(call) || continuedOperand(result, symbols))
     return {};
   auto type = cast<RankedTensorType>(result.getType());
   // Operands into whose memory another result continues writing.
   llvm::SmallPtrSet<Value, 4> continued;
-  for (Value other : call.getResults())
+  for (Value other : call->getResults())
     if (Value operand = continuedOperand(other, symbols)) {
       int64_t inside = 0;
       continued.insert(rootOf(operand, inside));
     }
-  for (Value operand : call.getOperands()) {
+  for (Value operand : call->getOperands()) {
     int64_t inside = 0;
     Value root = rootOf(operand, inside);
     Operation *def = root.getDefiningOp();
     auto rootType = cast<RankedTensorType>(root.getType());
-    if (!def || !isa<func::CallOp, train::KernelOpInterface>(def) ||
-        continued.contains(root) ||
+    if (!def || !isKernel(def) || continued.contains(root) ||
         rootType.getNumElements() != type.getNumElements() ||
         byteSize(rootType) != byteSize(type))
       continue;
@@ -151,11 +167,16 @@ Value StoragePlan::replacedOperand(OpResult result) const {
   return {};
 }
 
-/// Places parts of a packed tensor inside it, and also the operands that a
-/// kernel updates in place to compute them.
+/// Places parts of a packed tensor inside it. The operands that a kernel
+/// updates in place to compute them are placed there, too, unless parts of the
+/// old value of a state may be there.
 void StoragePlan::placePacks() {
   for (auto pack : func.getOps<train::PackOp>()) {
     auto type = cast<RankedTensorType>(pack.getType());
+    bool replacesState = llvm::any_of(pack->getUsers(), [&](Operation *user) {
+      auto write = dyn_cast<train::WriteOp>(user);
+      return write && !readsOf(write.getState()).empty();
+    });
     unsigned block = newBlock(byteSize(type));
     places[pack.getResult()] = {block, 0};
     int64_t bytes = elementBytes(type.getElementType());
@@ -167,7 +188,7 @@ void StoragePlan::placePacks() {
         continue;
       places[root] = {block, offset * bytes};
       while (Value old = replacedOperand(cast<OpResult>(root))) {
-        if (!canBeMadeFor(root, old, 0))
+        if (replacesState || !canBeMadeFor(root, old, 0))
           break;
         root = old;
         places[root] = {block, offset * bytes};
@@ -189,8 +210,57 @@ bool StoragePlan::canMakeInState(Operation *producer, Value value,
       Operation *user = use.getOwner();
       if (order.lookup(user) < order.lookup(producer))
         return;
-      isFree &= user == producer && isa<func::CallOp>(user) &&
-                mayReplace(cast<OpResult>(value), use);
+      isFree &= user == producer && mayReplace(cast<OpResult>(value), use);
+    });
+  return isFree;
+}
+
+/// Whether each part of a state's old value, `reads`, is read for the last time
+/// when that part of the new value, `pack`, is computed.
+bool StoragePlan::canPackInState(train::PackOp pack, ArrayRef<Value> reads) {
+  struct Part {
+    int64_t begin, end; ///< In bytes.
+    Value value;        ///< Null if it is copied after `writer`.
+    Operation *writer;  ///< Null for an argument of the function.
+  };
+  SmallVector<Part> parts;
+  unsigned block = places.lookup(pack.getResult()).block;
+  int64_t bytes = elementBytes(getElementTypeOrSelf(pack.getType()));
+  for (auto [input, offset] : llvm::zip(pack.getInputs(), pack.getOffsets())) {
+    int64_t begin = offset * bytes, inside = 0;
+    int64_t end = begin + byteSize(cast<RankedTensorType>(input.getType()));
+    Value root = rootOf(input, inside);
+    auto place = places.find(root);
+    if (place != places.end() && place->second.block == block &&
+        place->second.offset == begin && inside == 0)
+      parts.push_back({begin, end, root, root.getDefiningOp()});
+    else
+      parts.push_back({begin, end, {}, input.getDefiningOp()});
+  }
+  // Gaps are cleared at the beginning, so no part of them may be read.
+  auto isReadFirst = [&](OpOperand &use) {
+    int64_t begin = 0;
+    (void)rootOf(use.get(), begin);
+    int64_t end = begin + byteSize(cast<RankedTensorType>(use.get().getType()));
+    const Part *part = llvm::upper_bound(
+        parts, begin, [](int64_t at, const Part &p) { return at < p.end; });
+    for (; begin < end; ++part) {
+      if (part == parts.end() || begin < part->begin || !part->writer)
+        return false;
+      Operation *user = use.getOwner();
+      bool isInTime = order.lookup(user) < order.lookup(part->writer);
+      if (user == part->writer)
+        isInTime = !part->value || mayReplace(cast<OpResult>(part->value), use);
+      if (!isInTime)
+        return false;
+      begin = part->end;
+    }
+    return true;
+  };
+  bool isFree = true;
+  for (Value read : reads)
+    forEachUse(read, [&](OpOperand &use) {
+      isFree = isFree && !train::isOutput(use.getOwner()) && isReadFirst(use);
     });
   return isFree;
 }
@@ -198,24 +268,18 @@ bool StoragePlan::canMakeInState(Operation *producer, Value value,
 /// Places new values of states in the states where possible; the others are
 /// copied there at the end.
 void StoragePlan::placeWrites() {
-  llvm::StringMap<SmallVector<Value, 1>> reads; // By state.
-  for (auto read : func.getOps<train::ReadOp>())
-    reads[read.getState()].push_back(read.getResult());
   for (auto write : func.getOps<train::WriteOp>()) {
     int64_t inside = 0;
     Value root = rootOf(write.getValue(), inside);
-    // The parts of a pack are computed one after the other, so in a state only
-    // if its old value is never read.
     auto pack = write.getValue().getDefiningOp<train::PackOp>();
-    if (pack && reads.lookup(write.getState()).empty()) {
+    if (pack && canPackInState(pack, readsOf(write.getState()))) {
       Block &block = blocks[places.lookup(pack.getResult()).block];
       block.inState = true;
       block.offset = stateOffsets.lookup(write.getState());
       continue;
     }
     if (!canBeMadeFor(write.getValue(), root, inside) ||
-        !canMakeInState(root.getDefiningOp(), root,
-                        reads.lookup(write.getState())))
+        !canMakeInState(root.getDefiningOp(), root, readsOf(write.getState())))
       continue;
     unsigned block = newBlock(byteSize(cast<RankedTensorType>(root.getType())));
     blocks[block].inState = true;

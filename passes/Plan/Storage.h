@@ -78,6 +78,8 @@ private:
   bool mayBeReplaced(mlir::Value value) const;
   bool canMakeInState(mlir::Operation *producer, mlir::Value value,
                       llvm::ArrayRef<mlir::Value> reads);
+  bool canPackInState(train::PackOp pack, llvm::ArrayRef<mlir::Value> reads);
+  llvm::ArrayRef<mlir::Value> readsOf(llvm::StringRef state) const;
   /// Calls `visit` with each use of the bytes of `value`, looking through
   /// views.
   static void forEachUse(mlir::Value value,
@@ -94,6 +96,7 @@ private:
   std::vector<Block> blocks;
   llvm::DenseMap<mlir::Value, Place> places; ///< Places of roots.
   llvm::DenseMap<mlir::Operation *, int64_t> order;
+  llvm::StringMap<llvm::SmallVector<mlir::Value, 1>> reads; ///< By state.
 };
 
 } // namespace mpc

@@ -273,13 +273,15 @@ const Source kSources[] = {
       })",
      kTwoTypes,
      {{64, 96}, {33, 70}}},
-    // Phases of a row with kept values, and column sums in the same walk.
+    // Phases of a row with kept values, and column sums in the same walk, which
+    // are added to others.
     {"LayerNorm",
      R"(
-      func.func @f(%x: tensor<{N}x{M}x{T}>, %s: tensor<{M}xf32>, %b: tensor<{M}xf32>) -> (tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>, tensor<{M}xf32>) {
+      func.func @f(%x: tensor<{N}x{M}x{T}>, %s: tensor<{M}xf32>, %b: tensor<{M}xf32>, %old: tensor<{M}xf32>) -> (tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>, tensor<{M}xf32>) {
         %0, %m, %i = train.layer_norm %x, %s, %b {axis = 1 : i64, epsilon = 1.0e-5 : f32} : (tensor<{N}x{M}x{T}>, tensor<{M}xf32>, tensor<{M}xf32>) -> (tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>)
         %1 = train.reduce_sum %0 {axes = array<i64: 0>} : (tensor<{N}x{M}x{T}>) -> tensor<{M}xf32>
-        return %0, %m, %i, %1 : tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>, tensor<{M}xf32>
+        %2 = train.add %old, %1 : (tensor<{M}xf32>, tensor<{M}xf32>) -> tensor<{M}xf32>
+        return %0, %m, %i, %2 : tensor<{N}x{M}x{T}>, tensor<{N}xf32>, tensor<{N}xf32>, tensor<{M}xf32>
       })",
      {"f32"},
      {{1, 17},

@@ -37,6 +37,20 @@ inline KernelDesc matmul_desc(MatmulCase c, bool transpose_lhs,
       {transpose_lhs, transpose_rhs}};
 }
 
+// Whether the result has the type of sums, so that it can be added to.
+inline bool has_sums(Types types) {
+  return types.result == types.dtype
+             ? types.dtype == MPC_DTYPE_F32 || types.dtype == MPC_DTYPE_F64
+             : types.result == MPC_DTYPE_F32;
+}
+
+// The same product, added to an addend.
+inline KernelDesc added(KernelDesc product) {
+  product.id = KernelId::matmul_add;
+  product.operands.push_back(product.operands.back());
+  return product;
+}
+
 inline const std::vector<MatmulCase> kMatmuls = {
     {{1, 1}, {1, 1}, {1, 1}},
     {{1, 7}, {7, 1}, {1, 1}},

@@ -18,12 +18,17 @@ const std::vector<Types> kTypes = {
 const std::vector<Context> kContexts = {{1, false}, {2, false}, {1, true},
                                         {2, true},  {3, false}, {3, true}};
 
+void expect_products_close(const KernelDesc& desc, Types types, int terms) {
+  expect_close(desc, kContexts, terms);
+  if (has_sums(types)) expect_close(added(desc), kContexts, terms + 1);
+}
+
 TEST(Matmul, StaysWithinTheBound) {
   for (const MatmulCase& c : kMatmuls)
     for (int flags = 0; flags < 4; ++flags)
       for (const Types types : kTypes)
-        expect_close(matmul_desc(c, flags & 1, flags & 2, types), kContexts,
-                     static_cast<int>(c.lhs.back()));
+        expect_products_close(matmul_desc(c, flags & 1, flags & 2, types),
+                              types, static_cast<int>(c.lhs.back()));
 }
 
 TEST(Matmul, StaysWithinTheBoundInPieces) {
@@ -31,16 +36,42 @@ TEST(Matmul, StaysWithinTheBoundInPieces) {
     for (int flags = 0; flags < 4; ++flags)
       for (const Types types : kTypes)
         if (types.dtype != MPC_DTYPE_F64)
-          expect_close(matmul_desc(c, flags & 1, flags & 2, types), kContexts,
-                       static_cast<int>(c.lhs.back()));
+          expect_products_close(matmul_desc(c, flags & 1, flags & 2, types),
+                                types, static_cast<int>(c.lhs.back()));
+}
+
+// An addend in the place of the result gives the same bits.
+TEST(Matmul, AddsInPlace) {
+  for (const MatmulCase& c : kLargeMatmuls)
+    for (const Types types : kTypes) {
+      if (!has_sums(types) || types.dtype == MPC_DTYPE_F64) continue;
+      const KernelDesc desc = added(matmul_desc(c, true, false, types));
+      const auto kernel = must_make(desc, {2, false});
+      ASSERT_TRUE(kernel);
+      const auto in = [&](size_t i) {
+        return uniform(static_cast<int>(i), element_count(desc.operands[i]));
+      };
+      const std::vector<Buffer> operands =
+          make_operands(desc, {in(0), in(1), in(2)});
+      run(*kernel, operands);
+      void* addresses[] = {operands[0].data(), operands[1].data(),
+                           operands[2].data(), operands[2].data()};
+      const Buffer scratch(kernel->scratch_bytes());
+      ASSERT_TRUE(kernel->run(addresses, scratch.data()));
+      EXPECT_TRUE(operands[2] == operands[3]) << describe(desc, {2, false});
+      EXPECT_TRUE(scratch.intact());
+    }
 }
 
 TEST(Matmul, ReferenceStaysWithinTheBound) {
   for (const MatmulCase& c : kMatmuls)
     for (int flags = 0; flags < 4; ++flags)
-      for (const Types types : kTypes)
-        expect_reference_close(matmul_desc(c, flags & 1, flags & 2, types),
-                               static_cast<int>(c.lhs.back()));
+      for (const Types types : kTypes) {
+        const KernelDesc desc = matmul_desc(c, flags & 1, flags & 2, types);
+        const int terms = static_cast<int>(c.lhs.back());
+        expect_reference_close(desc, terms);
+        if (has_sums(types)) expect_reference_close(added(desc), terms + 1);
+      }
 }
 
 TEST(Conv, StaysWithinTheBound) {

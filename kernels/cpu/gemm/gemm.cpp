@@ -99,6 +99,7 @@ PackFunction pack_function(mpc_dtype_t dtype) {
                                                      : 2];
 }
 
+constexpr int64_t kLineFloats = 16;
 // Longest sum in registers; part of the definition of the result's bits.
 constexpr int64_t kMaxDepth = 1024;
 // Floats of either operand that are packed at a time.
@@ -453,6 +454,11 @@ class Gemm::Run {
     tile->adds = adds && is_whole;
     tile->result = is_whole ? to : edge_;
     tile->result_row = is_whole ? row_stride_ : panel.step;
+    // The tile is added to what is in memory only after its last step.
+    if (tile->adds)
+      for (int64_t r = 0; r < height; ++r)
+        for (int64_t i = 0; i < panel.lanes; i += kLineFloats)
+          __builtin_prefetch(to + r * row_stride_ + i, 1);
     (*functions)[static_cast<size_t>(height - 1)]
                 [static_cast<size_t>(panel.step / loops_.width - 1)](*tile);
     if (is_whole) return;

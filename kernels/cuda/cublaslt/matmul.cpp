@@ -158,21 +158,23 @@ class Description {
                   const GemmLayout& layout, const cublasLtMatmulAlgo_t& algo,
                   size_t workspace_bytes, const cuda::CUdeviceptr* operands,
                   cuda::CUdeviceptr workspace, cuda::CUstream stream) const {
-    const float one = 1, zero = 0;
+    const float one = 1, beta = layout.adds ? 1 : 0;
     if (layout.scaled) {
       std::string error = set_factors(library, operands[2], operands[3]);
       if (!error.empty()) return error;
     }
-    const cuda::CUdeviceptr d = operands[layout.scaled ? 4 : 2];
+    const cuda::CUdeviceptr d = operands[layout.scaled ? 4
+                                         : layout.adds ? 3
+                                                       : 2];
+    const cuda::CUdeviceptr c = layout.adds ? operands[2] : d;
     const auto at = [](cuda::CUdeviceptr base, size_t offset) {
       return reinterpret_cast<void*>(base + offset);
     };
     for (const GemmLayout::Offsets& call : layout.calls) {
-      void* result = at(d, call.d);
       const cuda::cublasStatus_t status = library.cublasLtMatmul(
           handle, desc_, &one, at(operands[1], call.a), a_,
-          at(operands[0], call.b), b_, &zero, result, d_, result, d_, &algo,
-          at(workspace, 0), workspace_bytes, stream);
+          at(operands[0], call.b), b_, &beta, at(c, call.d), d_, at(d, call.d),
+          d_, &algo, at(workspace, 0), workspace_bytes, stream);
       if (status != cuda::CUBLAS_STATUS_SUCCESS)
         return describe_error(library, "cublasLtMatmul", status);
     }
@@ -320,7 +322,9 @@ std::vector<TensorDesc> autotune_operands(const MatmulShape& s) {
   std::vector<TensorDesc> operands = {{s.dtype, {lhs, s.m, s.k}},
                                       {s.rhs_dtype, {rhs, s.k, s.n}}};
   if (s.scaled) operands.resize(4, {MPC_DTYPE_F32, {}});
-  operands.push_back({s.result_dtype, {result, s.m, s.n}});
+  // The result, and before it an addend like it.
+  operands.resize(operands.size() + (s.adds ? 2 : 1),
+                  {s.result_dtype, {result, s.m, s.n}});
   return operands;
 }
 

@@ -13,9 +13,14 @@ void expect_matmuls(const MatmulCase& c, const CudaContext& context) {
   for (int flags = 0; flags < 4; ++flags)
     for (const Types t : types()) {
       const KernelDesc desc = matmul_desc(c, flags & 1, flags & 2, t);
+      const int terms = static_cast<int>(c.lhs.back());
       const auto kernel = must_make(desc, context);
       ASSERT_TRUE(kernel);
-      expect_kernel_close(desc, *kernel, static_cast<int>(c.lhs.back()));
+      expect_kernel_close(desc, *kernel, terms);
+      if (!has_sums(t)) continue;
+      const auto adding = must_make(added(desc), context);
+      ASSERT_TRUE(adding);
+      expect_kernel_close(added(desc), *adding, terms + 1);
     }
 }
 

@@ -372,7 +372,7 @@ float factor(const void* scale) {
 struct Product {
   cublasLtMatrixLayoutOpaque_t a_layout, b_layout, d_layout;
   cublasLtMatmulDescOpaque_t desc;
-  const void *a, *b;
+  const void *a, *b, *c;  // `c` is null if it is not added.
   void *d, *workspace;
   size_t workspace_bytes;
 
@@ -395,8 +395,10 @@ struct Product {
           float sum = 0;
           for (int64_t k = 0; k < sums; ++k)
             sum += from_a[k * left.column] * from_b[k * right.row];
-          store(d_layout.type, scale * sum, d,
-                i * d_layout.stride + column * d_layout.ld + row);
+          const int64_t element =
+              i * d_layout.stride + column * d_layout.ld + row;
+          const float addend = c ? load(d_layout.type, c, element) : 0;
+          store(d_layout.type, scale * sum + addend, d, element);
         }
     }
   }
@@ -421,15 +423,23 @@ cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
   if (known.broken) return CUBLAS_STATUS_EXECUTION_FAILED;
   const std::string error = check(desc, a_layout, b_layout, c_layout, d_layout);
   if (!error.empty()) return refuse(error);
+  const float addend_factor = *static_cast<const float*>(beta);
   if (*static_cast<const float*>(alpha) != 1 ||
-      *static_cast<const float*>(beta) != 0 || c != d)
-    return refuse("results are overwritten, never accumulated into");
+      (addend_factor != 1 && (addend_factor != 0 || c != d)))
+    return refuse("a result is the product, or addend and product");
   if (workspace_bytes < known.workspace_bytes ||
       (known.workspace_bytes > 0 && !workspace))
     return refuse("the workspace is too small");
-  const Product product{*a_layout, *b_layout, *d_layout,
-                        *desc,     a,         b,
-                        d,         workspace, known.workspace_bytes};
+  const Product product{*a_layout,
+                        *b_layout,
+                        *d_layout,
+                        *desc,
+                        a,
+                        b,
+                        addend_factor == 1 ? c : nullptr,
+                        d,
+                        workspace,
+                        known.workspace_bytes};
   if (!current->queue)
     product.compute();
   else if (!current->queue(stream, [product] { product.compute(); }))

@@ -9,6 +9,13 @@
 namespace mpc::test {
 namespace {
 
+void expect_close(const KernelDesc& desc, const CudaContext& device,
+                  int terms) {
+  const auto kernel = must_make(desc, device);
+  ASSERT_TRUE(kernel);
+  kernels::testing::expect_kernel_close(desc, *kernel, terms);
+}
+
 TEST_F(CudaMatmul, MapsEveryLayout) {
   CudaContext device = context();
   device.cache_folder = "";
@@ -21,12 +28,33 @@ TEST_F(CudaMatmul, MapsEveryLayout) {
           if (cases == &kLargeMatmuls && types.dtype != MPC_DTYPE_BF16)
             continue;
           device.deterministic = cases == &kLargeMatmuls;
-          const auto kernel = must_make(desc, device);
-          ASSERT_TRUE(kernel) << library.refusal;
-          kernels::testing::expect_kernel_close(desc, *kernel,
-                                                static_cast<int>(c.lhs.back()));
+          expect_close(desc, device, static_cast<int>(c.lhs.back()));
+          if (has_sums(types))
+            expect_close(added(desc), device,
+                         static_cast<int>(c.lhs.back()) + 1);
           ASSERT_FALSE(HasFailure()) << library.refusal;
         }
+}
+
+// An algorithm may be chosen by whether something is added, and the result may
+// be where the addend is.
+TEST_F(CudaMatmul, AddsInPlace) {
+  std::string error;
+  const KernelDesc product =
+      matmul_desc({{2, 3}, {3, 2}, {2, 2}}, false, false, kCudaTypes[0]);
+  const auto plain = make_cuda_kernel(product, context(), &error);
+  ASSERT_TRUE(plain) << error << library.refusal;
+  const size_t tried = library.products;
+  const auto kernel = make_cuda_kernel(added(product), context(), &error);
+  ASSERT_TRUE(kernel) << error << library.refusal;
+  EXPECT_GT(library.products, tried + 1);  // Timed, not taken from the table.
+  const float lhs[] = {1, 2, 3, 4, 5, 6}, rhs[] = {1, 0, 0, 1, 1, 1};
+  float sums[] = {10, 20, 30, 40};
+  const cuda::CUdeviceptr operands[] = {address(lhs), address(rhs),
+                                        address(sums), address(sums)};
+  ASSERT_EQ(kernel->enqueue(operands, 0, nullptr), "") << library.refusal;
+  const float expected[] = {14, 25, 40, 51};
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(sums[i], expected[i]) << i;
 }
 
 TEST_F(CudaMatmul, RefusesWhatNoMatrixUnitTakes) {

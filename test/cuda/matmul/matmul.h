@@ -15,6 +15,8 @@
 namespace mpc::test {
 
 using namespace kernels;
+using kernels::testing::added;
+using kernels::testing::has_sums;
 using kernels::testing::kCudaTypes;
 using kernels::testing::kLargeMatmuls;
 using kernels::testing::kMatmuls;

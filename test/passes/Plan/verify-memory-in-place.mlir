@@ -42,7 +42,19 @@ module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
 
 // -----
 
-// Catalog kernels never work in place.
+// A catalog kernel that may work in place, but not of this operand.
+module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
+  exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 128 : tensor<4x4xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 128 : tensor<4x4xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<1 + 0>, #exec.value<2 + 0>], outputs = [#exec.value<4 + 0>, #exec.value<3 + 0>], reads = {}, writes = {}, parts = []>} {
+    exec.call "matmul_add" [0, 0] [#exec.buffer<arena + 0 : tensor<4x4xf32>>, #exec.buffer<arena + 64 : tensor<4x4xf32>>, #exec.buffer<arena + 128 : tensor<4x4xf32>>, #exec.buffer<arena + 128 : tensor<4x4xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>, #exec.value<2 + 0>, #exec.value<3 + 0>]}
+    // expected-error @+2 {{operand 3 of 'matmul_add', a result, takes the place of operand 1, but the kernel may read its elements after writing there}}
+    // expected-note @+1 {{expected mpc-plan-memory to prevent this}}
+    exec.call "matmul_add" [0, 0] [#exec.buffer<arena + 0 : tensor<4x4xf32>>, #exec.buffer<arena + 64 : tensor<4x4xf32>>, #exec.buffer<arena + 128 : tensor<4x4xf32>>, #exec.buffer<arena + 64 : tensor<4x4xf32>>] {values = [#exec.value<0 + 0>, #exec.value<1 + 0>, #exec.value<3 + 0>, #exec.value<4 + 0>]}
+  }
+}
+
+// -----
+
+// Other catalog kernels never work in place.
 module attributes {exec.arena_size = 256 : i64, exec.state_size = 0 : i64} {
   exec.entry @f inputs = [{buffer = #exec.buffer<arena + 0 : tensor<4x4xf32>>}, {buffer = #exec.buffer<arena + 64 : tensor<4x4xf32>>}] outputs = [{buffer = #exec.buffer<arena + 64 : tensor<4x4xf32>>}] attributes {dataflow = #exec.dataflow<inputs = [#exec.value<0 + 0>, #exec.value<1 + 0>], outputs = [#exec.value<2 + 0>], reads = {}, writes = {}, parts = []>} {
     // expected-error @+2 {{operand 2 of 'matmul', a result, takes the place of operand 1, but the kernel may read its elements after writing there}}

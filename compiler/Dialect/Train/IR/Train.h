@@ -64,6 +64,11 @@ struct ProductExtents {
   int64_t rows = 0, sum = 0, columns = 0;
 };
 
+/// What a matrix product can do with its result before it stores it.
+enum class Epilogue {
+  Sum, ///< Add a tensor.
+};
+
 /// Marks ops that normalize their first operand; see TrainBase.td.
 template <typename ConcreteOp>
 class Normalizes : public mlir::OpTrait::TraitBase<ConcreteOp, Normalizes> {};

@@ -338,6 +338,27 @@ def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
       "::mlir::Value", "buildScaled",
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$lhs_factor,
            "::mlir::Value":$rhs_factor)>,
+    InterfaceMethod<
+      "The catalog's kernel for the product plus a tensor.",
+      "::llvm::StringRef", "getAddingKernelName">,
+    InterfaceMethod<[{
+        Builds the sum of the product and `addend`, which has the shape of the
+        product and the type of sums.
+      }],
+      "::mlir::Value", "buildAdding",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$addend)>,
+  ];
+}
+
+def EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
+  let cppNamespace = "::mpc::train";
+  let description = [{
+    An op that a matrix product may compute, because it needs each element of the
+    product once.
+  }];
+  let methods = [
+    InterfaceMethod<"What it does with an operand that is a product.",
+      "::mpc::train::Epilogue", "getEpilogue">,
   ];
 }
 

@@ -126,6 +126,13 @@ func.func @embedding(%t: tensor<7x2x3xf32>, %i: tensor<4x5xi64>, %n: tensor<4x5x
   return
 }
 
+// CHECK-LABEL: func.func @product_added
+func.func @product_added(%x: tensor<2x3x32xbf16>, %w: tensor<16x32xbf16>, %a: tensor<2x3x16xf32>) {
+  // CHECK: train.matmul_add %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<2x3x32xbf16>, tensor<16x32xbf16>, tensor<2x3x16xf32>) -> tensor<2x3x16xf32>
+  %y = train.matmul_add %x, %w, %a {transpose_rhs} : (tensor<2x3x32xbf16>, tensor<16x32xbf16>, tensor<2x3x16xf32>) -> tensor<2x3x16xf32>
+  return
+}
+
 // CHECK-LABEL: func.func @scaled_product
 func.func @scaled_product(%x: tensor<2x3x32xf8E4M3FN>, %w: tensor<16x32xf8E5M2>, %f: tensor<f32>, %g: tensor<f32>) {
   // CHECK: train.scaled_matmul %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<2x3x32xf8E4M3FN>, tensor<16x32xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<2x3x16xbf16>

@@ -44,6 +44,24 @@ def Train_MatmulOp : Train_InferredOp<"matmul", [
   }];
 }
 
+def Train_MatmulAddOp : Train_InferredOp<"matmul_add", [KernelMethods]> {
+  let summary = "Matrix product, added to a tensor";
+  let description = [{
+    `addend + lhs * rhs` in f32 (f64 for f64), where the product is that of
+    `train.matmul`. The plan computes it in the memory of the addend if nothing
+    else reads that.
+
+    (C1) both factors have rank 2 or more.
+    (C2) the K extents agree.
+    (C3) the leading dimensions broadcast.
+    (C4) the addend has the shape of the product, and the type of sums.
+  }];
+  let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs,
+                   Train_FloatTensor:$addend,
+                   UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let results = (outs Train_FloatTensor:$result);
+}
+
 def Train_ScaledMatmulOp : Train_InferredOp<"scaled_matmul", [
     KernelMethods, DeclareOpInterfaceMethods<RowsOpInterface>]> {
   let summary = "Matrix product of FP8 operands, each times a factor";

@@ -34,6 +34,11 @@ MPC_OP_FACTS(MatmulOp, Low,
                  ? "16-bit operands, f32 sums, result stored in f32"
                  : "16-bit operands, f32 sums")
 
+MPC_OP_FACTS(MatmulAddOp, Low,
+             2 * countElements(getResult()) *
+                 matrixExtents(getLhs().getType(), getTransposeLhs()).second,
+             "16-bit operands, f32 sums, added in f32")
+
 MPC_OP_FACTS(ScaledMatmulOp, Low,
              2 * countElements(getResult()) *
                  matrixExtents(getLhs().getType(), getTransposeLhs()).second,
@@ -44,6 +49,10 @@ ErrorPropagation MatmulOp::getErrorPropagation(unsigned) {
 }
 
 StringRef MatmulOp::getKernelName() { return "matmul"; }
+
+static constexpr StringLiteral kMatmulAddKernel = "matmul_add";
+
+StringRef MatmulAddOp::getKernelName() { return kMatmulAddKernel; }
 
 static constexpr StringLiteral kScaledMatmulKernel = "scaled_matmul";
 
@@ -61,6 +70,10 @@ Value MatmulOp::getRowsOperand() { return rowsOperandOf(*this); }
 Value ScaledMatmulOp::getRowsOperand() { return rowsOperandOf(*this); }
 
 SmallVector<int64_t> MatmulOp::getKernelAttributes() {
+  return {getTransposeLhs(), getTransposeRhs()};
+}
+
+SmallVector<int64_t> MatmulAddOp::getKernelAttributes() {
   return {getTransposeLhs(), getTransposeRhs()};
 }
 
@@ -99,16 +112,31 @@ void MatmulOp::makeContiguousAlongSum(OpBuilder &builder) {
 
 StringRef MatmulOp::getScaledKernelName() { return kScaledMatmulKernel; }
 
+static UnitAttr flag(OpBuilder &builder, bool set) {
+  return set ? builder.getUnitAttr() : UnitAttr();
+}
+
 Value MatmulOp::buildScaled(OpBuilder &builder, Value lhsFactor,
                             Value rhsFactor) {
-  auto flag = [&](bool set) {
-    return set ? builder.getUnitAttr() : UnitAttr();
-  };
   auto scaled = ScaledMatmulOp::create(
       builder, getLoc(), getType(), getLhs(), getRhs(), lhsFactor, rhsFactor,
-      flag(getTransposeLhs()), flag(getTransposeRhs()));
+      flag(builder, getTransposeLhs()), flag(builder, getTransposeRhs()));
   scaled->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
   return scaled;
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+StringRef MatmulOp::getAddingKernelName() { return kMatmulAddKernel; }
+
+Value MatmulOp::buildAdding(OpBuilder &builder, Value addend) {
+  auto sum = MatmulAddOp::create(
+      builder, getLoc(), addend.getType(), getLhs(), getRhs(), addend,
+      flag(builder, getTransposeLhs()), flag(builder, getTransposeRhs()));
+  sum->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  return sum;
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,19 +149,20 @@ static LogicalResult inferShape(AdaptorTy adaptor, const OpError &error,
                                 SmallVectorImpl<int64_t> &shape) {
   auto lhs = cast<RankedTensorType>(adaptor.getLhs().getType());
   auto rhs = cast<RankedTensorType>(adaptor.getRhs().getType());
-  if (lhs.getRank() < 2 || rhs.getRank() < 2) // matmul_c1, scaled_matmul_c1
+  // matmul_c1, matmul_add_c1, scaled_matmul_c1
+  if (lhs.getRank() < 2 || rhs.getRank() < 2)
     return error("operands must have rank 2 or more, but are ", lhs, " and ",
                  rhs);
 
   auto [rows, sumLhs] = matrixExtents(lhs, adaptor.getTransposeLhs());
   auto [sumRhs, columns] = matrixExtents(rhs, adaptor.getTransposeRhs());
-  if (sumLhs != sumRhs) // matmul_c2, scaled_matmul_c2
+  if (sumLhs != sumRhs) // matmul_c2, matmul_add_c2, scaled_matmul_c2
     return error("inner dimensions do not match: ", sumLhs, " in ", lhs,
                  " and ", sumRhs, " in ", rhs);
 
+  // matmul_c3, matmul_add_c3, scaled_matmul_c3
   if (!OpTrait::util::getBroadcastedShape(batchShape(adaptor.getLhs()),
-                                          batchShape(adaptor.getRhs()),
-                                          shape)) // matmul_c3, scaled_matmul_c3
+                                          batchShape(adaptor.getRhs()), shape))
     return error("leading dimensions must broadcast, but are ", lhs, " and ",
                  rhs);
   shape.append({rows, columns});
@@ -149,6 +178,20 @@ static LogicalResult inferTypes(MatmulOp::Adaptor op, const OpError &error,
   return success();
 }
 MPC_INFER(MatmulOp, inferTypes)
+
+static LogicalResult inferTypes(MatmulAddOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  SmallVector<int64_t> shape;
+  if (failed(inferShape(op, error, shape)))
+    return failure();
+  RankedTensorType type = pinnedType(shape, op.getLhs());
+  if (op.getAddend().getType() != type) // matmul_add_c4
+    return error("the addend must be ", type, ", but is ",
+                 op.getAddend().getType());
+  types.push_back(type);
+  return success();
+}
+MPC_INFER(MatmulAddOp, inferTypes)
 
 static LogicalResult inferTypes(ScaledMatmulOp::Adaptor op,
                                 const OpError &error,
@@ -261,12 +304,10 @@ struct Factor {
 /// Builds a product of the gradient of `op`, in the same layer.
 static Value multiply(OpBuilder &builder, MatmulOp op, Factor lhs, Factor rhs,
                       bool weightGradient) {
-  auto flag = [&](bool set) {
-    return set ? builder.getUnitAttr() : UnitAttr();
-  };
   return MatmulOp::create(builder, gradientLoc(op.getLoc()), lhs.value,
-                          rhs.value, flag(lhs.transposed), flag(rhs.transposed),
-                          flag(weightGradient), op.getLayerAttr());
+                          rhs.value, flag(builder, lhs.transposed),
+                          flag(builder, rhs.transposed),
+                          flag(builder, weightGradient), op.getLayerAttr());
 }
 
 /// Stacks the rows of all matrices of a batch into one matrix.

@@ -286,6 +286,8 @@ ErrorPropagation SelectOp::getErrorPropagation(unsigned) {
 
 bool NegOp::isAffineIn(unsigned) { return true; }
 bool NegOp::isLinearIn(unsigned) { return true; }
+Epilogue AddOp::getEpilogue() { return Epilogue::Sum; }
+
 bool AddOp::isAffineIn(unsigned) { return true; }
 bool AddOp::isLinearIn(unsigned) { return false; }
 bool SubOp::isAffineIn(unsigned) { return true; }

@@ -18,7 +18,8 @@ class Train_BinaryOp<string mnemonic, string what, list<Trait> traits = []>
   let extraClassDeclaration = compatible # pins;
 }
 
-def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs", [ErrorPropagationMethods, Affine]>;
+def Train_AddOp : Train_BinaryOp<"add", "lhs + rhs", [
+    ErrorPropagationMethods, Affine, DeclareOpInterfaceMethods<EpilogueOpInterface>]>;
 def Train_SubOp : Train_BinaryOp<"sub", "lhs - rhs", [ErrorPropagationMethods, Affine]>;
 def Train_MulOp : Train_BinaryOp<"mul", "lhs * rhs", [ErrorPropagationMethods, Affine]>;
 def Train_DivOp : Train_BinaryOp<"div", "lhs / rhs", [ErrorPropagationMethods, Affine]>;

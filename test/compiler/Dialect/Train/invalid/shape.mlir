@@ -165,6 +165,42 @@ func.func @matmul_c4(%x: tensor<2x4xf8E5M2>) {
 
 // -----
 
+func.func @matmul_add_c1(%x: tensor<4xf32>, %y: tensor<4x4xf32>, %a: tensor<4xf32>) {
+  // expected-error @+2 {{'train.matmul_add' op operands must have rank 2 or more, but are 'tensor<4xf32>' and 'tensor<4x4xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.matmul_add %x, %y, %a : (tensor<4xf32>, tensor<4x4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_add_c2(%x: tensor<2x4xf32>, %y: tensor<8x4xf32>, %a: tensor<2x4xf32>) {
+  // expected-error @+2 {{'train.matmul_add' op inner dimensions do not match: 4 in 'tensor<2x4xf32>' and 8 in 'tensor<8x4xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.matmul_add %x, %y, %a : (tensor<2x4xf32>, tensor<8x4xf32>, tensor<2x4xf32>) -> tensor<2x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_add_c3(%x: tensor<2x2x4xf32>, %y: tensor<3x4x4xf32>, %a: tensor<3x2x4xf32>) {
+  // expected-error @+2 {{'train.matmul_add' op leading dimensions must broadcast, but are 'tensor<2x2x4xf32>' and 'tensor<3x4x4xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.matmul_add %x, %y, %a : (tensor<2x2x4xf32>, tensor<3x4x4xf32>, tensor<3x2x4xf32>) -> tensor<3x2x4xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_add_c4(%x: tensor<2x4xbf16>, %y: tensor<4x3xbf16>, %a: tensor<2x3xbf16>) {
+  // expected-error @+2 {{'train.matmul_add' op the addend must be 'tensor<2x3xf32>', but is 'tensor<2x3xbf16>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = train.matmul_add %x, %y, %a : (tensor<2x4xbf16>, tensor<4x3xbf16>, tensor<2x3xbf16>) -> tensor<2x3xf32>
+  return
+}
+
+// -----
+
 func.func @scaled_matmul_c1(%x: tensor<4xf8E4M3FN>, %y: tensor<4x4xf8E4M3FN>, %f: tensor<f32>) {
   // expected-error @+2 {{'train.scaled_matmul' op operands must have rank 2 or more, but are 'tensor<4xf8E4M3FN>' and 'tensor<4x4xf8E4M3FN>'}}
   // expected-error @+1 {{failed to infer returned types}}

@@ -1,6 +1,6 @@
 //===- Elementwise.h - Elementwise linalg ops -------------------*- C++ -*-===//
-#ifndef MPC_PASSES_FUSION_ELEMENTWISE_H
-#define MPC_PASSES_FUSION_ELEMENTWISE_H
+#ifndef MPC_PASSES_FUSION_KERNELS_ELEMENTWISE_H
+#define MPC_PASSES_FUSION_KERNELS_ELEMENTWISE_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
@@ -12,4 +12,4 @@ bool isElementwise(mlir::linalg::GenericOp op);
 
 } // namespace mpc
 
-#endif // MPC_PASSES_FUSION_ELEMENTWISE_H
+#endif // MPC_PASSES_FUSION_KERNELS_ELEMENTWISE_H
