@@ -76,6 +76,8 @@ double count(const KernelDesc& desc) {
   switch (desc.id) {
     case KernelId::matmul:
     case KernelId::matmul_add:
+    case KernelId::matmul_gelu:
+    case KernelId::matmul_gelu_grad:
     case KernelId::scaled_matmul:
       return parse_and_count(desc, parse_matmul, count_matmul);
     case KernelId::conv:
@@ -128,6 +130,8 @@ bool may_use_tf32(const KernelDesc& desc) {
   switch (desc.id) {
     case KernelId::matmul:
     case KernelId::matmul_add:
+    case KernelId::matmul_gelu:
+    case KernelId::matmul_gelu_grad:
       return parse_tf32(desc, parse_matmul);
     case KernelId::conv:
     case KernelId::conv_bias:

@@ -54,8 +54,9 @@ class Kernel {
   virtual size_t scratch_bytes() const { return 0; }
   // `operands` has one pointer per operand of the description, each aligned to
   // kOperandAlignment (any for copy and zero). Outputs are overwritten, never
-  // accumulated into, and must not overlap other operands. Throws nothing;
-  // returns false if the library failed.
+  // accumulated into, and must not overlap other operands, except as
+  // MPC_KERNEL_IN_PLACE allows. Throws nothing; returns false if the library
+  // failed.
   virtual bool run(void* const* operands, void* scratch) const = 0;
 };
 

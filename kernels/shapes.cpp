@@ -293,17 +293,37 @@ bool check_product(const KernelDesc& desc, std::string* error) {
          check_dtype(desc, 2, dtype, sum_dtype(dtype), error);
 }
 
+// Checks an operand that must have a shape.
+bool check_shape(const KernelDesc& desc, size_t operand, const char* name,
+                 const std::vector<int64_t>& shape, std::string* error) {
+  const std::vector<int64_t>& found = desc.operands[operand].shape;
+  return found == shape ||
+         fail(desc, error,
+              std::string("the ") + name + " must have shape " + text(shape) +
+                  ", found " + text(found));
+}
+
 // Addend and result have the type of sums and the same shape.
 bool check_sum(const KernelDesc& desc, std::string* error) {
   const mpc_dtype_t sum = sum_dtype(desc.operands[0].dtype);
-  if (!check_float(desc, 2, error) || !check_dtype(desc, 2, sum, sum, error) ||
-      !check_dtype(desc, 3, sum, sum, error))
-    return false;
-  const std::vector<int64_t>&addend = desc.operands[2].shape,
-        &result = desc.operands[3].shape;
-  return addend == result || fail(desc, error,
-                                  "the addend must have shape " + text(result) +
-                                      ", found " + text(addend));
+  return check_float(desc, 2, error) && check_dtype(desc, 2, sum, sum, error) &&
+         check_dtype(desc, 3, sum, sum, error) &&
+         check_shape(desc, 2, "addend", desc.operands[3].shape, error);
+}
+
+// All operands have one type; factors are matrices.
+bool check_gelu(const KernelDesc& desc, std::string* error) {
+  if (!check_float(desc, desc.operands.size(), error)) return false;
+  for (size_t i = 0; i < 2; ++i)
+    if (desc.operands[i].shape.size() != 2)
+      return fail(desc, error,
+                  "operand " + std::to_string(i) + " must be a matrix, found " +
+                      text(desc.operands[i].shape));
+  const std::vector<int64_t>& result = desc.operands[3].shape;
+  if (desc.id == KernelId::matmul_gelu_grad)
+    return check_shape(desc, 2, "argument", result, error);
+  return check_shape(desc, 4, "argument", result, error) &&
+         check_shape(desc, 2, "bias", {result.back()}, error);
 }
 
 bool check_fp8_product(const KernelDesc& desc, std::string* error) {
@@ -332,7 +352,8 @@ bool check_factors(const KernelDesc& desc, std::string* error) {
 
 bool check_matmul_dtypes(const KernelDesc& desc, const MatmulShape& shape,
                          std::string* error) {
-  if (shape.adds) return check_sum(desc, error);
+  if (shape.epilogue == Epilogue::kAdd) return check_sum(desc, error);
+  if (shape.epilogue != Epilogue::kNone) return check_gelu(desc, error);
   if (shape.scaled &&
       !(check_dtype(desc, 0, MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E5M2, error) &&
         check_factors(desc, error)))
@@ -341,18 +362,31 @@ bool check_matmul_dtypes(const KernelDesc& desc, const MatmulShape& shape,
                                         : check_product(desc, error);
 }
 
+static Epilogue epilogue_of(KernelId id) {
+  switch (id) {
+    case KernelId::matmul_add:
+      return Epilogue::kAdd;
+    case KernelId::matmul_gelu:
+      return Epilogue::kGelu;
+    case KernelId::matmul_gelu_grad:
+      return Epilogue::kGeluGrad;
+    default:
+      return Epilogue::kNone;
+  }
+}
+
 bool parse_matmul(const KernelDesc& desc, MatmulShape* shape,
                   std::string* error) {
   Attributes attributes(desc, error);
   shape->scaled = desc.id == KernelId::scaled_matmul;
-  shape->adds = desc.id == KernelId::matmul_add;
+  shape->epilogue = epilogue_of(desc.id);
   if (!attributes.expect(2, shape->scaled ? 0 : 1) ||
       !attributes.read("transpose_lhs", &shape->transpose_lhs) ||
       !attributes.read("transpose_rhs", &shape->transpose_rhs) ||
       !attributes.read_tf32(&shape->tf32) ||
       !check_matmul_dtypes(desc, *shape, error))
     return false;
-  const TensorDesc& result = desc.operands.back();
+  const TensorDesc& result = desc.operands[shape->result_operand()];
   shape->dtype = desc.operands[0].dtype;
   shape->rhs_dtype = desc.operands[1].dtype;
   shape->result_dtype = result.dtype;

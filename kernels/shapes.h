@@ -23,8 +23,15 @@ struct BatchDim {
   bool in_lhs, in_rhs;
 };
 
-// result[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n], plus an
-// addend if `adds`.
+// What is done with a product before it is stored.
+enum class Epilogue {
+  kNone,
+  kAdd,       // An addend like the result is operand 2.
+  kGelu,      // A bias is operand 2, the argument of GELU the last result.
+  kGeluGrad,  // The argument of GELU is operand 2.
+};
+
+// result[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n].
 struct MatmulShape {
   mpc_dtype_t dtype, result_dtype;
   mpc_dtype_t rhs_dtype;  // Differs from that of lhs only in FP8.
@@ -35,7 +42,11 @@ struct MatmulShape {
   std::vector<BatchDim> batch;
   bool tf32 = false;    // GPUs may use TF32 for f32 operands.
   bool scaled = false;  // Two factors follow the operands.
-  bool adds = false;    // An addend of the result's shape follows them.
+  Epilogue epilogue = Epilogue::kNone;
+
+  size_t result_operand() const {
+    return scaled ? 4 : epilogue == Epilogue::kNone ? 2 : 3;
+  }
 };
 
 // A window that slides over an image. One spatial dimension is held as two of

@@ -39,6 +39,12 @@ std::string limit_dnnl() {
          "ONEDNN_MAX_CPU_ISA to the same value";
 }
 
+std::nullptr_t refuse(const KernelDesc& desc, std::string* error) {
+  *error = std::string(kernel_name(desc.id)) +
+           ": has no kernel for CPUs; compile the model for target cpu";
+  return nullptr;
+}
+
 bool is_f64(const KernelDesc& desc) {
   return !desc.operands.empty() && desc.operands[0].dtype == MPC_DTYPE_F64;
 }
@@ -49,11 +55,16 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
   switch (desc.id) {
     case KernelId::matmul:
     case KernelId::matmul_add:
+    case KernelId::matmul_gelu:
+    case KernelId::matmul_gelu_grad:
     case KernelId::scaled_matmul: {
       MatmulShape shape;
       if (!parse_matmul(desc, &shape, error) ||
           !computes_in_memory_type(shape, error))
         return nullptr;
+      if (shape.epilogue == Epilogue::kGelu ||
+          shape.epilogue == Epilogue::kGeluGrad)
+        return refuse(desc, error);
       return cpu::make_matmul(shape, context);
     }
     case KernelId::conv:
@@ -76,9 +87,7 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
       AttentionShape shape;
       if (!parse_attention(desc, &shape, error)) return nullptr;
       if (!shape.bshd) return cpu::make_attention(shape, context);
-      *error = std::string(kernel_name(desc.id)) +
-               ": has no kernel for CPUs; compile the model for target cpu";
-      return nullptr;
+      return refuse(desc, error);
     }
     case KernelId::lstm:
     case KernelId::lstm_grad:

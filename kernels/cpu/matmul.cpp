@@ -78,7 +78,7 @@ class MatmulKernel final : public Kernel {
     return by_matrix_ ? scratch_ * static_cast<size_t>(threads_) : scratch_;
   }
   bool run(void* const* operands, void* scratch) const override {
-    if (shape_.adds) start_from_addend(shape_, threads_, operands);
+    if (adds()) start_from_addend(shape_, threads_, operands);
     if (!by_matrix_) {
       for (int64_t i = 0; i < matrices_; ++i) run_matrix(i, operands, scratch);
       return true;
@@ -98,6 +98,7 @@ class MatmulKernel final : public Kernel {
   }
 
  private:
+  bool adds() const { return shape_.epilogue == Epilogue::kAdd; }
   GemmShape gemm_shape() const {
     const auto layout = [this](bool transpose, int64_t rows, int64_t columns) {
       return transpose ? MatrixLayout{shape_.dtype, 1, rows}
@@ -109,7 +110,7 @@ class MatmulKernel final : public Kernel {
             layout(shape_.transpose_lhs, shape_.m, shape_.k),
             layout(shape_.transpose_rhs, shape_.k, shape_.n),
             {shape_.result_dtype, shape_.n, 1},
-            shape_.adds};
+            adds()};
   }
 
   void run_matrix(int64_t matrix, void* const* operands, void* scratch) const {
@@ -136,7 +137,7 @@ class MatmulKernel final : public Kernel {
     gemm_.run(
         address(operands[0], lhs, shape_.dtype),
         address(operands[1], rhs, shape_.dtype),
-        address(operands[shape_.adds ? 3 : 2], result, shape_.result_dtype),
+        address(operands[shape_.result_operand()], result, shape_.result_dtype),
         scratch);
   }
 
@@ -156,7 +157,8 @@ std::unique_ptr<Kernel> make_matmul(const MatmulShape& given,
   const MatmulShape shape = normalize(given);
   const int threads =
       threads_for(multiply_adds(shape), kWorkPerThread, context.threads);
-  if (shape.dtype == MPC_DTYPE_F32 || is_widened(shape.dtype) || shape.adds)
+  if (shape.dtype == MPC_DTYPE_F32 || is_widened(shape.dtype) ||
+      shape.epilogue == Epilogue::kAdd)
     return std::make_unique<MatmulKernel>(shape, threads);
   return make_dnnl_matmul(shape, threads, context.deterministic);
 }

@@ -44,6 +44,8 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
   switch (desc.id) {
     case KernelId::matmul:
     case KernelId::matmul_add:
+    case KernelId::matmul_gelu:
+    case KernelId::matmul_gelu_grad:
     case KernelId::scaled_matmul: {
       MatmulShape shape;
       if (!parse_matmul(desc, &shape, error)) return nullptr;

@@ -77,8 +77,9 @@ class CudaKernel {
   // Enqueues the work on `stream`, which may be capturing, so this neither
   // waits nor allocates device memory. `operands` has one address per operand
   // of the description, each aligned to 64 bytes. Outputs are overwritten and
-  // must not overlap other operands. Returns "" or what failed:
-  // "cublasLtMatmul: CUBLAS_STATUS_EXECUTION_FAILED".
+  // must not overlap other operands, except as MPC_KERNEL_IN_PLACE allows.
+  // Returns "" or what failed: "cublasLtMatmul:
+  // CUBLAS_STATUS_EXECUTION_FAILED".
   virtual std::string enqueue(const cuda::CUdeviceptr* operands,
                               cuda::CUdeviceptr workspace,
                               cuda::CUstream stream) const = 0;

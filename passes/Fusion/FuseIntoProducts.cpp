@@ -1,10 +1,11 @@
-//===- FuseIntoProducts.cpp - Products that add to a tensor ---------------===//
+//===- FuseIntoProducts.cpp - Products that compute what follows ----------===//
 //
 // Implements mpc-fuse-into-products.
 //
 //===----------------------------------------------------------------------===//
 
 #include "compiler/Dialect/Amp/IR/Amp.h"
+#include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Dialect/Train/IR/Train.h"
 #include "compiler/Dialect/Train/IR/Views.h"
 #include "compiler/Dialect/Train/Ops/Gradient.h"
@@ -36,14 +37,21 @@ struct FuseIntoProductsPass
     func::FuncOp func = getOperation();
     for (auto write : llvm::to_vector(func.getOps<train::WriteOp>()))
       sumByPart(write);
-    // From the last one on: what reads a sum of several products is known to be
-    // a product by then.
-    SmallVector<train::EpilogueOpInterface> sums;
-    for (auto op : func.getOps<train::EpilogueOpInterface>())
+    SmallVector<Operation *> sums, gelus, slopes;
+    for (auto op : func.getOps<train::EpilogueOpInterface>()) {
       if (op.getEpilogue() == train::Epilogue::Sum)
         sums.push_back(op);
+      if (op.getEpilogue() == train::Epilogue::Gelu)
+        gelus.push_back(op);
+      if (op.getEpilogue() == train::Epilogue::GeluGrad)
+        slopes.push_back(op);
+    }
+    // From the last one on: what reads a sum of several products is known to be
+    // a product by then.
     for (Operation *sum : llvm::reverse(sums))
-      fuse(sum);
+      fuseSum(sum);
+    llvm::for_each(slopes, [&](Operation *op) { fuseGeluGrad(op); });
+    llvm::for_each(gelus, [&](Operation *op) { fuseGelu(op); });
   }
 
 private:
@@ -54,15 +62,25 @@ private:
     auto facts =
         dyn_cast_or_null<amp::PrecisionOpInterface>(value.getDefiningOp());
     if (!product || !value.hasOneUse() || !facts || !facts.isResultPinned(0) ||
-        !device->computesIn(product.getAddingKernelName(),
-                            getElementTypeOrSelf(product->getOperand(0)),
-                            available))
+        !hasKernel(product, train::Epilogue::Sum))
       return {};
     return product;
   }
 
+  bool hasKernel(train::ContractionOpInterface product,
+                 train::Epilogue epilogue) const {
+    return device->computesIn(product.getEpilogueKernelName(epilogue),
+                              getElementTypeOrSelf(product->getOperand(0)),
+                              available);
+  }
+
   void sumByPart(train::WriteOp write);
-  void fuse(Operation *sum) const;
+  void fuseSum(Operation *sum) const;
+  train::ContractionOpInterface matrixProductOf(Value value,
+                                                train::Epilogue epilogue) const;
+  Value biasIn(Value bias, Type element);
+  void fuseGelu(Operation *gelu);
+  void fuseGeluGrad(Operation *slope) const;
 
   SmallVector<StringRef> available; ///< Features of the device.
 };
@@ -143,7 +161,7 @@ static bool isReadOnce(Value value) {
 }
 
 /// Lets the product that computes one operand of `sum` add to the other.
-void FuseIntoProductsPass::fuse(Operation *sum) const {
+void FuseIntoProductsPass::fuseSum(Operation *sum) const {
   Type type = sum->getResultTypes().front();
   for (unsigned i : {0, 1}) {
     Value addend = sum->getOperand(1 - i);
@@ -158,9 +176,166 @@ void FuseIntoProductsPass::fuse(Operation *sum) const {
       continue;
     }
     OpBuilder builder(product);
-    sum->replaceAllUsesWith(ValueRange(product.buildAdding(builder, addend)));
+    sum->replaceAllUsesWith(
+        product.buildWithEpilogue(builder, train::Epilogue::Sum, addend));
     sum->erase();
     product->erase();
     return;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// GELU
+//===----------------------------------------------------------------------===//
+
+/// Columns of results that kernels of GELU process at once.
+static constexpr int64_t kGeluColumns = 8;
+
+/// The product of two matrices of one type whose elements are those of `value`,
+/// of this type, if nothing else reads them and the device can compute the
+/// epilogue with it.
+train::ContractionOpInterface
+FuseIntoProductsPass::matrixProductOf(Value value,
+                                      train::Epilogue epilogue) const {
+  auto type = typeOf(value);
+  while (auto view = train::viewOf(value.getDefiningOp())) {
+    if (!value.hasOneUse())
+      return {};
+    value = view->viewed;
+  }
+  auto product = value.getDefiningOp<train::ContractionOpInterface>();
+  if (!product || !value.hasOneUse() || !hasKernel(product, epilogue))
+    return {};
+  train::ProductExtents extents = product.getExtents();
+  bool fits = extents.sum != 0 && extents.columns % kGeluColumns == 0 &&
+              extents.rows * extents.columns == type.getNumElements();
+  for (Value factor : product->getOperands())
+    fits &= getElementTypeOrSelf(factor) == type.getElementType();
+  return fits && getElementTypeOrSelf(value) == type.getElementType()
+             ? product
+             : train::ContractionOpInterface();
+}
+
+/// Makes the factors and the result of a product matrices.
+static void makeMatrices(OpBuilder &builder,
+                         train::ContractionOpInterface product) {
+  train::ProductExtents extents = product.getExtents();
+  Value lhs = product->getOperand(0), result = product->getResult(0);
+  if (typeOf(lhs).getRank() > 2)
+    product->setOperand(0, train::reshapeTo(builder, product.getLoc(), lhs,
+                                            {extents.rows, extents.sum}));
+  result.setType(RankedTensorType::get({extents.rows, extents.columns},
+                                       getElementTypeOrSelf(result)));
+}
+
+/// Erases ops that nothing reads any more: views of a product and the product.
+static void eraseUnused(Value value) {
+  while (Operation *op = value.getDefiningOp()) {
+    std::optional<train::View> view = train::viewOf(op);
+    bool isProduct = isa<train::ContractionOpInterface>(op);
+    if (!op->use_empty() || (!view && !isProduct))
+      return;
+    value = view ? view->viewed : Value();
+    op->erase();
+    if (!value)
+      return;
+  }
+}
+
+/// `bias`, a parameter, as an element of type `element`: from the working copy.
+/// Null if there is none; a cast would take a launch.
+Value FuseIntoProductsPass::biasIn(Value bias, Type element) {
+  if (getElementTypeOrSelf(bias) == element)
+    return bias;
+  auto part = bias.getDefiningOp<train::UnpackOp>();
+  auto read =
+      part ? part.getPacked().getDefiningOp<train::ReadOp>() : train::ReadOp();
+  if (!read)
+    return {};
+  train::Program program = train::Program::around(getOperation());
+  for (train::StateOp copy : program.states(train::StateRole::WorkingCopy)) {
+    if (copy.getOf() != read.getState() ||
+        getElementTypeOrSelf(copy.getType()) != element)
+      continue;
+    Value packed = train::getOrCreateRead(getOperation(), copy);
+    OpBuilder builder(part);
+    builder.setInsertionPointAfter(packed.getDefiningOp());
+    return train::UnpackOp::create(
+        builder, part.getLoc(),
+        RankedTensorType::get(typeOf(bias).getShape(), element), packed,
+        part.getOffsetAttr());
+  }
+  return {};
+}
+
+/// Counts what reads `value`, also through views.
+static unsigned countReaders(Value value) {
+  unsigned count = 0;
+  for (Operation *user : value.getUsers())
+    count += train::isView(user) ? countReaders(user->getResult(0)) : 1;
+  return count;
+}
+
+/// Lets a product compute GELU of its sum with a bias, if its gradient also
+/// reads the sum: a kernel would write both.
+void FuseIntoProductsPass::fuseGelu(Operation *gelu) {
+  Value argument = train::skipViews(gelu->getOperand(0));
+  auto sum = argument.getDefiningOp<train::EpilogueOpInterface>();
+  Type element = getElementTypeOrSelf(gelu->getResult(0));
+  if (!sum || sum.getEpilogue() != train::Epilogue::Sum ||
+      getElementTypeOrSelf(argument) != element || countReaders(argument) < 2 ||
+      typeOf(argument).getNumElements() !=
+          typeOf(gelu->getOperand(0)).getNumElements())
+    return;
+  for (unsigned i : {0, 1}) {
+    Value factors = sum->getOperand(i), bias = sum->getOperand(1 - i);
+    if (typeOf(factors).getShape() != typeOf(argument).getShape() ||
+        getElementTypeOrSelf(factors) != element)
+      continue;
+    auto product = matrixProductOf(factors, train::Epilogue::Gelu);
+    if (!product || typeOf(bias).getRank() != 1 ||
+        typeOf(bias).getDimSize(0) != product.getExtents().columns)
+      continue;
+    Value narrow = biasIn(bias, element);
+    if (!narrow) {
+      LDBG() << "no bias in 16 bits: " << *sum;
+      continue;
+    }
+    OpBuilder builder(sum);
+    makeMatrices(builder, product);
+    ResultRange results =
+        product.buildWithEpilogue(builder, train::Epilogue::Gelu, narrow);
+    auto replace = [&](Value old, Value value) {
+      old.replaceAllUsesWith(train::reshapeTo(builder, old.getLoc(), value,
+                                              typeOf(old).getShape()));
+    };
+    replace(gelu->getResult(0), results[0]);
+    gelu->erase();
+    replace(argument, results[1]);
+    sum->erase();
+    eraseUnused(factors);
+    return;
+  }
+}
+
+/// Lets the product that computes a gradient multiply it by the derivative.
+void FuseIntoProductsPass::fuseGeluGrad(Operation *slope) const {
+  Value gradient = slope->getOperand(0), argument = slope->getOperand(1);
+  Value result = slope->getResult(0);
+  Type element = getElementTypeOrSelf(result);
+  auto product = matrixProductOf(gradient, train::Epilogue::GeluGrad);
+  if (!product || getElementTypeOrSelf(gradient) != element ||
+      getElementTypeOrSelf(argument) != element)
+    return;
+  OpBuilder builder(slope);
+  train::ProductExtents extents = product.getExtents();
+  makeMatrices(builder, product);
+  Value matrix = train::reshapeTo(builder, slope->getLoc(), argument,
+                                  {extents.rows, extents.columns});
+  Value value =
+      product.buildWithEpilogue(builder, train::Epilogue::GeluGrad, matrix)[0];
+  result.replaceAllUsesWith(train::reshapeTo(builder, slope->getLoc(), value,
+                                             typeOf(result).getShape()));
+  slope->erase();
+  eraseUnused(gradient);
 }

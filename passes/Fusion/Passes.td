@@ -204,7 +204,7 @@ def ShareJoinsPass : Pass<"mpc-share-joins", "::mlir::func::FuncOp"> {
 }
 
 def FuseIntoProductsPass : Pass<"mpc-fuse-into-products", "::mlir::func::FuncOp"> {
-  let summary = "Let products add their results to tensors";
+  let summary = "Let products compute what follows them";
   let description = [{
     A product that computes the gradient of a weight adds it to another tensor
     itself where it would be added by a kernel of its own: to the gradients of
@@ -214,6 +214,11 @@ def FuseIntoProductsPass : Pass<"mpc-fuse-into-products", "::mlir::func::FuncOp"
 
     Gradients are packed and added to a state as one tensor. If some of them are
     products, each is added by itself, where it is computed.
+
+    On GPUs with kernels for it, products also compute GELU (the approximation by
+    tanh) of their sum with a bias, if its gradient needs that sum, too: the
+    product then writes both. And they multiply gradients by the derivative of
+    GELU. The bias is read from the working copy, in the type of the product.
 
     It runs before ops are lowered, while sums are single ops.
 

@@ -93,5 +93,29 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
   EXPECT_GT(made, 500);  // Some are harmless, and reach the library.
 }
 
+TEST(Descriptions, Epilogues) {
+  const TensorDesc square{bf16, {2, 2}}, sums{f32, {2, 2}};
+  const auto with = [&](TensorDesc addend, TensorDesc result) {
+    return KernelDesc{KernelId::matmul_add,
+                      {square, square, std::move(addend), std::move(result)},
+                      {0, 0}};
+  };
+  expect_refused(with(square, sums),
+                 "matmul_add: operand 2 must be f32, found bf16");
+  expect_refused(with(sums, square),
+                 "matmul_add: operand 3 must be f32, found bf16");
+  expect_refused(with({f32, {2}}, sums),
+                 "matmul_add: the addend must have shape [2, 2], found [2]");
+  expect_refused(with({f32, {2, 3}}, {f32, {2, 3}}),
+                 "matmul_add: the result must have shape [2, 2], found [2, 3]");
+  std::string error;
+  EXPECT_FALSE(make_cpu_kernel(
+      {KernelId::matmul_gelu_grad, {square, square, square, square}, {0, 0}},
+      {1, false}, &error));
+  EXPECT_EQ(error,
+            "matmul_gelu_grad: has no kernel for CPUs; compile the "
+            "model for target cpu");
+}
+
 }  // namespace
 }  // namespace mpc::kernels::testing

@@ -70,23 +70,6 @@ TEST(Descriptions, Matmul) {
                  "matmul: the result must have shape [2, 2], found [2, 3]");
 }
 
-TEST(Descriptions, MatmulAdd) {
-  const TensorDesc square{bf16, {2, 2}}, sums{f32, {2, 2}};
-  const auto with = [&](TensorDesc addend, TensorDesc result) {
-    return KernelDesc{KernelId::matmul_add,
-                      {square, square, std::move(addend), std::move(result)},
-                      {0, 0}};
-  };
-  expect_refused(with(square, sums),
-                 "matmul_add: operand 2 must be f32, found bf16");
-  expect_refused(with(sums, square),
-                 "matmul_add: operand 3 must be f32, found bf16");
-  expect_refused(with({f32, {2}}, sums),
-                 "matmul_add: the addend must have shape [2, 2], found [2]");
-  expect_refused(with({f32, {2, 3}}, {f32, {2, 3}}),
-                 "matmul_add: the result must have shape [2, 2], found [2, 3]");
-}
-
 TEST(Descriptions, ScaledMatmul) {
   const TensorDesc lhs{MPC_DTYPE_F8E4M3, {2, 16}},
       rhs{MPC_DTYPE_F8E5M2, {3, 16}}, factor{f32, {}}, result{bf16, {2, 3}};

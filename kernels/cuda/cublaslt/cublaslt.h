@@ -48,12 +48,25 @@ enum cublasLtMatrixLayoutAttribute_t : int {
 };
 
 enum cublasLtMatmulDescAttributes_t : int {
-  CUBLASLT_MATMUL_DESC_TRANSA = 3,  // int32_t
-  CUBLASLT_MATMUL_DESC_TRANSB = 4,  // int32_t
+  CUBLASLT_MATMUL_DESC_TRANSA = 3,        // int32_t
+  CUBLASLT_MATMUL_DESC_TRANSB = 4,        // int32_t
+  CUBLASLT_MATMUL_DESC_EPILOGUE = 7,      // uint32_t, cublasLtEpilogue_t
+  CUBLASLT_MATMUL_DESC_BIAS_POINTER = 8,  // const void*
+  // The argument of GELU, which has the type of the result.
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER = 11,  // void*
+  CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD = 12,       // int64_t, elements
   // Device address of the f32 factor of A or B, for FP8; null means 1.
   CUBLASLT_MATMUL_DESC_A_SCALE_POINTER = 17,  // const void*
   CUBLASLT_MATMUL_DESC_B_SCALE_POINTER = 18,
   CUBLASLT_MATMUL_DESC_FAST_ACCUM = 25,  // int8_t, for FP8.
+};
+
+// What is done with a product before it is stored. The bias has an element for
+// each row; GELU is approximated by tanh.
+enum cublasLtEpilogue_t : int {
+  CUBLASLT_EPILOGUE_DEFAULT = 1,
+  CUBLASLT_EPILOGUE_GELU_AUX_BIAS = 164,
+  CUBLASLT_EPILOGUE_DGELU = 192,
 };
 
 enum cublasLtMatmulPreferenceAttributes_t : int {

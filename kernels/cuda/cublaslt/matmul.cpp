@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "kernels/cuda/autotune_buffers.h"
+#include "kernels/cuda/cublaslt/gelu.h"
 #include "kernels/cuda/cublaslt/matmul_layout.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/shared.h"
@@ -83,19 +84,15 @@ class Description {
         {cuda::CUBLASLT_MATMUL_DESC_TRANSB, layout.op_b}};
     const int8_t fast = 1;
     if (error.empty() && layout.fast_accumulation)
-      error = check(library, "cublasLtMatmulDescSetAttribute",
-                    library.cublasLtMatmulDescSetAttribute(
-                        desc_, cuda::CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast,
-                        sizeof fast));
+      error = set(library, cuda::CUBLASLT_MATMUL_DESC_FAST_ACCUM, &fast,
+                  sizeof fast);
     for (const auto& [attribute, op] : ops)
-      if (error.empty())
-        error = check(library, "cublasLtMatmulDescSetAttribute",
-                      library.cublasLtMatmulDescSetAttribute(desc_, attribute,
-                                                             &op, sizeof op));
+      if (error.empty()) error = set(library, attribute, &op, sizeof op);
     // Algorithms are requested before addresses are known. They may depend on
     // the presence of factors, but not on their addresses.
     if (error.empty() && layout.scaled)
       error = set_factors(library, kSomewhere, kSomewhere);
+    if (error.empty() && has_gelu(layout)) error = make_gelu(library, layout);
     if (error.empty())
       error = make_matrix(library, layout.type_a, layout.a, layout.batch, &a_);
     if (error.empty())
@@ -158,15 +155,18 @@ class Description {
                   const GemmLayout& layout, const cublasLtMatmulAlgo_t& algo,
                   size_t workspace_bytes, const cuda::CUdeviceptr* operands,
                   cuda::CUdeviceptr workspace, cuda::CUstream stream) const {
-    const float one = 1, beta = layout.adds ? 1 : 0;
+    const bool adds = layout.epilogue == Epilogue::kAdd;
+    const float one = 1, beta = adds ? 1 : 0;
     if (layout.scaled) {
       std::string error = set_factors(library, operands[2], operands[3]);
       if (!error.empty()) return error;
     }
-    const cuda::CUdeviceptr d = operands[layout.scaled ? 4
-                                         : layout.adds ? 3
-                                                       : 2];
-    const cuda::CUdeviceptr c = layout.adds ? operands[2] : d;
+    if (has_gelu(layout)) {
+      std::string error = set_gelu(library, layout, operands);
+      if (!error.empty()) return error;
+    }
+    const cuda::CUdeviceptr d = operands[layout.result],
+                            c = adds ? operands[2] : d;
     const auto at = [](cuda::CUdeviceptr base, size_t offset) {
       return reinterpret_cast<void*>(base + offset);
     };
@@ -195,11 +195,51 @@ class Description {
     for (const auto& [attribute, address] : factors) {
       const void* pointer = reinterpret_cast<const void*>(address);
       if (error.empty())
-        error = check(library, "cublasLtMatmulDescSetAttribute",
-                      library.cublasLtMatmulDescSetAttribute(
-                          desc_, attribute, &pointer, sizeof pointer));
+        error = set(library, attribute, &pointer, sizeof pointer);
     }
     return error;
+  }
+
+  static bool has_gelu(const GemmLayout& layout) {
+    return layout.epilogue == Epilogue::kGelu ||
+           layout.epilogue == Epilogue::kGeluGrad;
+  }
+
+  std::string make_gelu(const CublasLt& library, const GemmLayout& layout) {
+    const uint32_t epilogue = layout.epilogue == Epilogue::kGelu
+                                  ? cuda::CUBLASLT_EPILOGUE_GELU_AUX_BIAS
+                                  : cuda::CUBLASLT_EPILOGUE_DGELU;
+    std::string error = set(library, cuda::CUBLASLT_MATMUL_DESC_EPILOGUE,
+                            &epilogue, sizeof epilogue);
+    if (error.empty())
+      error = set(library, cuda::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD,
+                  &layout.d.ld, sizeof layout.d.ld);
+    constexpr cuda::CUdeviceptr somewhere[] = {
+        kSomewhere, kSomewhere, kSomewhere, kSomewhere, kSomewhere};
+    return error.empty() ? set_gelu(library, layout, somewhere) : error;
+  }
+
+  std::string set_gelu(const CublasLt& library, const GemmLayout& layout,
+                       const cuda::CUdeviceptr* operands) const {
+    const bool is_forward = layout.epilogue == Epilogue::kGelu;
+    const void *bias = reinterpret_cast<const void*>(operands[2]),
+               *argument =
+                   reinterpret_cast<const void*>(operands[is_forward ? 4 : 2]);
+    std::string error;
+    if (is_forward)
+      error = set(library, cuda::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+                  sizeof bias);
+    if (!error.empty()) return error;
+    return set(library, cuda::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
+               &argument, sizeof argument);
+  }
+
+  std::string set(const CublasLt& library,
+                  cuda::cublasLtMatmulDescAttributes_t attribute,
+                  const void* value, size_t bytes) const {
+    return check(
+        library, "cublasLtMatmulDescSetAttribute",
+        library.cublasLtMatmulDescSetAttribute(desc_, attribute, value, bytes));
   }
 
   static std::string check(const CublasLt& library, const char* call,
@@ -312,6 +352,8 @@ bool from_hexadecimal(const std::string& text, cublasLtMatmulAlgo_t* algo) {
   return true;
 }
 
+}  // namespace
+
 std::vector<TensorDesc> autotune_operands(const MatmulShape& s) {
   int64_t lhs = 1, rhs = 1, result = 1;
   for (const BatchDim& dim : s.batch) {
@@ -322,11 +364,18 @@ std::vector<TensorDesc> autotune_operands(const MatmulShape& s) {
   std::vector<TensorDesc> operands = {{s.dtype, {lhs, s.m, s.k}},
                                       {s.rhs_dtype, {rhs, s.k, s.n}}};
   if (s.scaled) operands.resize(4, {MPC_DTYPE_F32, {}});
-  // The result, and before it an addend like it.
-  operands.resize(operands.size() + (s.adds ? 2 : 1),
-                  {s.result_dtype, {result, s.m, s.n}});
+  // The result, and an addend or argument like it.
+  const TensorDesc like_result = {s.result_dtype, {result, s.m, s.n}};
+  if (s.epilogue == Epilogue::kGelu)
+    operands.push_back({s.result_dtype, {s.n}});
+  else if (s.epilogue != Epilogue::kNone)
+    operands.push_back(like_result);
+  operands.push_back(like_result);
+  if (s.epilogue == Epilogue::kGelu) operands.push_back(like_result);
   return operands;
 }
+
+namespace {
 
 std::string CudaMatmul::warm_up(const MatmulShape& shape) const {
   std::string no_room;
@@ -425,9 +474,9 @@ std::string CudaMatmul::choose(const MatmulShape& shape) {
 
 }  // namespace
 
-std::unique_ptr<CudaKernel> make_cuda_matmul(const MatmulShape& shape,
-                                             const CudaContext& context,
-                                             std::string* error) {
+std::unique_ptr<CudaKernel> make_cublaslt_matmul(const MatmulShape& shape,
+                                                 const CudaContext& context,
+                                                 std::string* error) {
   GemmLayout layout;
   if (!gemm_layout(shape, &layout, error)) return nullptr;
   const cuda::cublasLtHandle_t handle =
@@ -438,6 +487,15 @@ std::unique_ptr<CudaKernel> make_cuda_matmul(const MatmulShape& shape,
   *error = kernel->choose(shape);
   if (!error->empty()) return nullptr;
   return kernel;
+}
+
+std::unique_ptr<CudaKernel> make_cuda_matmul(const MatmulShape& shape,
+                                             const CudaContext& context,
+                                             std::string* error) {
+  if (shape.epilogue == Epilogue::kGelu ||
+      shape.epilogue == Epilogue::kGeluGrad)
+    return make_cuda_gelu(shape, context, error);
+  return make_cublaslt_matmul(shape, context, error);
 }
 
 }  // namespace mpc::kernels

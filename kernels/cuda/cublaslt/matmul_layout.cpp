@@ -5,6 +5,9 @@
 namespace mpc::kernels {
 namespace {
 
+// In keys, by Epilogue.
+constexpr const char* kNamesOfEpilogues[] = {"", " add", " gelu", " gelu_grad"};
+
 // Each call is a launch in every step.
 constexpr int64_t kMaxCalls = 1 << 16;
 
@@ -104,7 +107,8 @@ bool gemm_layout(const MatmulShape& given, GemmLayout* out_layout,
   g.fast_accumulation = s.dtype == MPC_DTYPE_F8E4M3 &&
                         s.rhs_dtype == MPC_DTYPE_F8E4M3 && s.k <= kMaxFastSum;
   g.scaled = s.scaled;
-  g.adds = s.adds;
+  g.epilogue = s.epilogue;
+  g.result = s.result_operand();
   g.type_a = cuda_type(s.rhs_dtype);
   g.type_b = cuda_type(s.dtype);
   g.result_type = cuda_type(s.result_dtype);
@@ -169,7 +173,7 @@ std::string GemmLayout::key() const {
   if (compute != cuda::CUBLAS_COMPUTE_32F) types += " tf32";
   if (fast_accumulation) types += " fast";
   if (scaled) types += " scaled";
-  if (adds) types += " add";
+  types += kNamesOfEpilogues[static_cast<size_t>(epilogue)];
   return "matmul " + types + " " + std::to_string(result_type) +
          (op_a == cuda::CUBLAS_OP_T ? " T" : " N") +
          (op_b == cuda::CUBLAS_OP_T ? "T " : "N ") + text(a) + " " + text(b) +

@@ -31,8 +31,8 @@ struct GemmLayout {
   bool fast_accumulation;
   // Each FP8 operand has a factor in device memory.
   bool scaled;
-  // An addend with the layout of the result is operand 2.
-  bool adds;
+  Epilogue epilogue;
+  size_t result;  // The operand.
   ColumnMajor a, b, d;
   int32_t batch;
   // Byte offsets into the operands, one entry per call. There are several calls

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/float_types.h"
+#include "kernels/gelu.h"
 
 namespace mpc::cuda {
 
@@ -21,6 +22,9 @@ struct cublasLtMatmulDescOpaque_t {
   bool tf32 = false;
   int8_t fast = 0;
   const void *a_scale = nullptr, *b_scale = nullptr;
+  uint32_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const void *bias = nullptr, *aux = nullptr;
+  int64_t aux_ld = 0;
 };
 
 struct cublasLtMatmulPreferenceOpaque_t {
@@ -141,6 +145,14 @@ cublasStatus_t desc_set(cublasLtMatmulDesc_t desc,
     case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
       if (fails("B_SCALE_POINTER")) return CUBLAS_STATUS_NOT_SUPPORTED;
       return set(&desc->b_scale, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE:
+      return set(&desc->epilogue, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return set(&desc->bias, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+      return set(&desc->aux, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+      return set(&desc->aux_ld, value, bytes);
     case CUBLASLT_MATMUL_DESC_FAST_ACCUM:
       return set(&desc->fast, value, bytes);
   }
@@ -193,6 +205,24 @@ std::string check_fp8(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
   return "";
 }
 
+bool has_gelu(cublasLtMatmulDesc_t desc) {
+  return desc->epilogue != CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+// What the library requires of GELU.
+std::string check_gelu(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t d) {
+  if (desc->epilogue != CUBLASLT_EPILOGUE_GELU_AUX_BIAS &&
+      desc->epilogue != CUBLASLT_EPILOGUE_DGELU)
+    return "unknown epilogue";
+  if (d->batch != 1) return "GELU of batches is not expected";
+  if (!desc->aux || desc->aux_ld % 8 != 0 ||
+      desc->aux_ld < static_cast<int64_t>(d->rows))
+    return "the argument of GELU has no place";
+  if ((desc->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS) != !!desc->bias)
+    return "a bias for the derivative, or none for GELU";
+  return "";
+}
+
 // Checks that the matrices are compatible and have types that the library
 // supports.
 std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
@@ -217,7 +247,7 @@ std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
   if (desc->tf32 && a->type != CUDA_R_32F) return "TF32 is not for this type";
   if (d->type != a->type && d->type != CUDA_R_32F)
     return "D is neither of A's type nor f32";
-  return "";
+  return has_gelu(desc) ? check_gelu(desc, d) : "";
 }
 
 // Algorithms for products with factors in memory are not valid for those
@@ -252,6 +282,7 @@ cublasStatus_t get_heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
   if (fails("cublasLtMatmulAlgoGetHeuristic"))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   *found = 0;
+  if (has_gelu(desc) && !current->has_gelu) return CUBLAS_STATUS_SUCCESS;
   for (size_t i = 0; i < current->algorithms.size() && *found < requested;
        ++i) {
     const FakeCublasLt::Algorithm& known = current->algorithms[i];
@@ -375,7 +406,9 @@ struct Product {
   const void *a, *b, *c;  // `c` is null if it is not added.
   void *d, *workspace;
   size_t workspace_bytes;
+  bool current_is_wrong;
 
+  float finish(float product, int64_t row, int64_t at) const;
   void compute() const {
     // The library may write all of the workspace.
     if (workspace_bytes > 0) std::memset(workspace, 0xfb, workspace_bytes);
@@ -398,11 +431,26 @@ struct Product {
           const int64_t element =
               i * d_layout.stride + column * d_layout.ld + row;
           const float addend = c ? load(d_layout.type, c, element) : 0;
-          store(d_layout.type, scale * sum + addend, d, element);
+          store(d_layout.type,
+                finish(scale * sum + addend, row, column * desc.aux_ld + row),
+                d, element);
         }
     }
   }
 };
+
+// The epilogue of the element in row `row`; `at` is its place in the argument.
+float Product::finish(float product, int64_t row, int64_t at) const {
+  const float wrong = current_is_wrong ? 0.5f : 0;
+  if (desc.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS) {
+    product += load(d_layout.type, desc.bias, row);
+    store(d_layout.type, product, const_cast<void*>(desc.aux), at);
+    return product * (kernels::gelu_factor(product) + wrong);
+  }
+  if (desc.epilogue == CUBLASLT_EPILOGUE_DGELU)
+    product *= kernels::gelu_slope(load(d_layout.type, desc.aux, at)) + wrong;
+  return product;
+}
 
 cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                       const void* alpha, const void* a,
@@ -439,13 +487,16 @@ cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                         addend_factor == 1 ? c : nullptr,
                         d,
                         workspace,
-                        known.workspace_bytes};
+                        known.workspace_bytes,
+                        current->gelu_is_wrong};
   if (!current->queue)
     product.compute();
   else if (!current->queue(stream, [product] { product.compute(); }))
     return CUBLAS_STATUS_EXECUTION_FAILED;
   current->last = algo->data[0];
-  if (current->driver) current->driver->microseconds += known.microseconds;
+  if (current->driver)
+    current->driver->microseconds +=
+        known.microseconds + (has_gelu(desc) ? current->gelu_microseconds : 0);
   return CUBLAS_STATUS_SUCCESS;
 }
 

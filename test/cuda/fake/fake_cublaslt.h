@@ -46,6 +46,11 @@ struct FakeCublasLt {
   // Queues work on a stream, or returns false. If not set, work runs
   // immediately.
   std::function<bool(cuda::CUstream, std::function<void()>)> queue;
+  // Whether it knows algorithms for products with GELU, the time that one takes
+  // longer than without, and whether they compute something else.
+  bool has_gelu = true;
+  double gelu_microseconds = 0;
+  bool gelu_is_wrong = false;
   // The error of the last rejected call.
   std::string refusal;
 

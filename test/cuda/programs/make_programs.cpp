@@ -165,7 +165,7 @@ static std::string recurrentModel() {
 }
 
 /// Two layers of a GPT: normalization, attention with one product for all
-/// heads, and a wide layer with GELU. Extents are suitable for FP8.
+/// heads, and a wide layer with bias and GELU. Extents are suitable for FP8.
 static std::string gptModel() {
   std::string text =
       "<ir_version: 10, opset_import: [\"\" : 23]>\n"
@@ -177,11 +177,13 @@ static std::string gptModel() {
             parameter("proj" + layer, 32, 32) + ", " +
             parameter("wide" + layer, 32, 128) + ", " +
             parameter("narrow" + layer, 128, 32);
-  auto row = [](const std::string &value) {
+  auto row = [](const std::string &value, int count = 32) {
     std::string list = value;
-    for (int i = 1; i < 32; ++i) list += ", " + value;
+    for (int i = 1; i < count; ++i) list += ", " + value;
     return " = {" + list + "}";
   };
+  for (std::string layer : {"0", "1"})
+    text += ", float[128] s" + layer + row("0.125", 128);
   // Small logits, so that programs that round in different places stay close.
   for (std::string name : {"0a", "0b", "1a", "1b", "2a"})
     text += ", float[32] g" + name + row(name == "2a" ? "0.125" : "1") +
@@ -205,9 +207,10 @@ static std::string gptModel() {
             ", proj" + n + ")\n  y" + n + " = Add (x" + n + ", o" + n +
             ")\n  n" + n + "b = LayerNormalization (y" + n + ", g" + n +
             "b, b" + n + "b)\n  h" + n + " = MatMul (n" + n + "b, wide" + n +
-            ")\n  u" + n + " = Gelu <approximate = \"tanh\"> (h" + n +
-            ")\n  d" + n + " = MatMul (u" + n + ", narrow" + n + ")\n  x" +
-            next + " = Add (y" + n + ", d" + n + ")\n";
+            ")\n  t" + n + " = Add (h" + n + ", s" + n + ")\n  u" + n +
+            " = Gelu <approximate = \"tanh\"> (t" + n + ")\n  d" + n +
+            " = MatMul (u" + n + ", narrow" + n + ")\n  x" + next +
+            " = Add (y" + n + ", d" + n + ")\n";
   }
   return text +
          "  n2a = LayerNormalization (x2, g2a, b2a)\n  f = Flatten (n2a)\n  "

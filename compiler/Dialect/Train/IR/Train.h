@@ -66,7 +66,9 @@ struct ProductExtents {
 
 /// What a matrix product can do with its result before it stores it.
 enum class Epilogue {
-  Sum, ///< Add a tensor.
+  Sum,      ///< Add a tensor.
+  Gelu,     ///< GELU, approximated by tanh; of the sum with a bias.
+  GeluGrad, ///< Multiply by the derivative of Gelu at a tensor.
 };
 
 /// Marks ops that normalize their first operand; see TrainBase.td.

@@ -339,14 +339,18 @@ def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
       (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$lhs_factor,
            "::mlir::Value":$rhs_factor)>,
     InterfaceMethod<
-      "The catalog's kernel for the product plus a tensor.",
-      "::llvm::StringRef", "getAddingKernelName">,
+      "The catalog's kernel for the product with an epilogue.",
+      "::llvm::StringRef", "getEpilogueKernelName",
+      (ins "::mpc::train::Epilogue":$epilogue)>,
     InterfaceMethod<[{
-        Builds the sum of the product and `addend`, which has the shape of the
-        product and the type of sums.
+        Builds the product with an epilogue. The operand of Sum has the shape of
+        the product and the type of sums. For the others, factors are matrices of
+        the type of the product; the operand of Gelu is the bias, and its results
+        are GELU and its argument; that of GeluGrad is the argument.
       }],
-      "::mlir::Value", "buildAdding",
-      (ins "::mlir::OpBuilder &":$builder, "::mlir::Value":$addend)>,
+      "::mlir::ResultRange", "buildWithEpilogue",
+      (ins "::mlir::OpBuilder &":$builder, "::mpc::train::Epilogue":$epilogue,
+           "::mlir::Value":$operand)>,
   ];
 }
 
@@ -354,11 +358,11 @@ def EpilogueOpInterface : OpInterface<"EpilogueOpInterface"> {
   let cppNamespace = "::mpc::train";
   let description = [{
     An op that a matrix product may compute, because it needs each element of the
-    product once.
+    product once. Operand 0 is the product; either operand of a sum may be.
   }];
   let methods = [
-    InterfaceMethod<"What it does with an operand that is a product.",
-      "::mpc::train::Epilogue", "getEpilogue">,
+    InterfaceMethod<"What it computes from the product; none if no product can.",
+      "::std::optional<::mpc::train::Epilogue>", "getEpilogue">,
   ];
 }
 

@@ -133,6 +133,15 @@ func.func @product_added(%x: tensor<2x3x32xbf16>, %w: tensor<16x32xbf16>, %a: te
   return
 }
 
+// CHECK-LABEL: func.func @product_gelu
+func.func @product_gelu(%x: tensor<6x32xbf16>, %w: tensor<16x32xbf16>, %b: tensor<16xbf16>) {
+  // CHECK: %{{.*}}, %[[A:.*]] = train.matmul_gelu %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<6x32xbf16>, tensor<16x32xbf16>, tensor<16xbf16>) -> (tensor<6x16xbf16>, tensor<6x16xbf16>)
+  %y, %a = train.matmul_gelu %x, %w, %b {transpose_rhs} : (tensor<6x32xbf16>, tensor<16x32xbf16>, tensor<16xbf16>) -> (tensor<6x16xbf16>, tensor<6x16xbf16>)
+  // CHECK: train.matmul_gelu_grad %{{.*}}, %{{.*}}, %[[A]] {transpose_rhs} : (tensor<6x32xbf16>, tensor<16x32xbf16>, tensor<6x16xbf16>) -> tensor<6x16xbf16>
+  %d = train.matmul_gelu_grad %x, %w, %a {transpose_rhs} : (tensor<6x32xbf16>, tensor<16x32xbf16>, tensor<6x16xbf16>) -> tensor<6x16xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @scaled_product
 func.func @scaled_product(%x: tensor<2x3x32xf8E4M3FN>, %w: tensor<16x32xf8E5M2>, %f: tensor<f32>, %g: tensor<f32>) {
   // CHECK: train.scaled_matmul %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<2x3x32xf8E4M3FN>, tensor<16x32xf8E5M2>, tensor<f32>, tensor<f32>) -> tensor<2x3x16xbf16>

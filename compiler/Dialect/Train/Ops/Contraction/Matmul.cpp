@@ -34,10 +34,18 @@ MPC_OP_FACTS(MatmulOp, Low,
                  ? "16-bit operands, f32 sums, result stored in f32"
                  : "16-bit operands, f32 sums")
 
-MPC_OP_FACTS(MatmulAddOp, Low,
-             2 * countElements(getResult()) *
-                 matrixExtents(getLhs().getType(), getTransposeLhs()).second,
+/// The floating-point operations of the product that `op` begins with.
+template <typename OpTy> static int64_t flopsOf(OpTy op) {
+  return 2 * countElements(op.getResult()) *
+         matrixExtents(op.getLhs().getType(), op.getTransposeLhs()).second;
+}
+
+MPC_OP_FACTS(MatmulAddOp, Low, flopsOf(*this),
              "16-bit operands, f32 sums, added in f32")
+MPC_OP_FACTS(MatmulGeluOp, Low, flopsOf(*this),
+             "16-bit operands, f32 sums, GELU in f32")
+MPC_OP_FACTS(MatmulGeluGradOp, Low, flopsOf(*this),
+             "16-bit operands, f32 sums, derivative in f32")
 
 MPC_OP_FACTS(ScaledMatmulOp, Low,
              2 * countElements(getResult()) *
@@ -50,9 +58,23 @@ ErrorPropagation MatmulOp::getErrorPropagation(unsigned) {
 
 StringRef MatmulOp::getKernelName() { return "matmul"; }
 
-static constexpr StringLiteral kMatmulAddKernel = "matmul_add";
+static StringRef kernelOf(Epilogue epilogue) {
+  switch (epilogue) {
+  case Epilogue::Sum:
+    return "matmul_add";
+  case Epilogue::Gelu:
+    return "matmul_gelu";
+  case Epilogue::GeluGrad:
+    return "matmul_gelu_grad";
+  }
+  llvm_unreachable("an epilogue without a kernel");
+}
 
-StringRef MatmulAddOp::getKernelName() { return kMatmulAddKernel; }
+StringRef MatmulAddOp::getKernelName() { return kernelOf(Epilogue::Sum); }
+StringRef MatmulGeluOp::getKernelName() { return kernelOf(Epilogue::Gelu); }
+StringRef MatmulGeluGradOp::getKernelName() {
+  return kernelOf(Epilogue::GeluGrad);
+}
 
 static constexpr StringLiteral kScaledMatmulKernel = "scaled_matmul";
 
@@ -74,6 +96,14 @@ SmallVector<int64_t> MatmulOp::getKernelAttributes() {
 }
 
 SmallVector<int64_t> MatmulAddOp::getKernelAttributes() {
+  return {getTransposeLhs(), getTransposeRhs()};
+}
+
+SmallVector<int64_t> MatmulGeluOp::getKernelAttributes() {
+  return {getTransposeLhs(), getTransposeRhs()};
+}
+
+SmallVector<int64_t> MatmulGeluGradOp::getKernelAttributes() {
   return {getTransposeLhs(), getTransposeRhs()};
 }
 
@@ -126,17 +156,34 @@ Value MatmulOp::buildScaled(OpBuilder &builder, Value lhsFactor,
 }
 
 //===----------------------------------------------------------------------===//
-// Sums
+// Epilogues
 //===----------------------------------------------------------------------===//
 
-StringRef MatmulOp::getAddingKernelName() { return kMatmulAddKernel; }
+StringRef MatmulOp::getEpilogueKernelName(Epilogue epilogue) {
+  return kernelOf(epilogue);
+}
 
-Value MatmulOp::buildAdding(OpBuilder &builder, Value addend) {
-  auto sum = MatmulAddOp::create(
-      builder, getLoc(), addend.getType(), getLhs(), getRhs(), addend,
-      flag(builder, getTransposeLhs()), flag(builder, getTransposeRhs()));
-  sum->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
-  return sum;
+ResultRange MatmulOp::buildWithEpilogue(OpBuilder &builder, Epilogue epilogue,
+                                        Value operand) {
+  UnitAttr lhs = flag(builder, getTransposeLhs());
+  UnitAttr rhs = flag(builder, getTransposeRhs());
+  Operation *op = nullptr;
+  switch (epilogue) {
+  case Epilogue::Sum:
+    op = MatmulAddOp::create(builder, getLoc(), operand.getType(), getLhs(),
+                             getRhs(), operand, lhs, rhs);
+    break;
+  case Epilogue::Gelu:
+    op = MatmulGeluOp::create(builder, getLoc(), getType(), getType(), getLhs(),
+                              getRhs(), operand, lhs, rhs);
+    break;
+  case Epilogue::GeluGrad:
+    op = MatmulGeluGradOp::create(builder, getLoc(), getType(), getLhs(),
+                                  getRhs(), operand, lhs, rhs);
+    break;
+  }
+  op->setDiscardableAttrs((*this)->getDiscardableAttrDictionary());
+  return op->getResults();
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,7 +203,9 @@ static LogicalResult inferShape(AdaptorTy adaptor, const OpError &error,
 
   auto [rows, sumLhs] = matrixExtents(lhs, adaptor.getTransposeLhs());
   auto [sumRhs, columns] = matrixExtents(rhs, adaptor.getTransposeRhs());
-  if (sumLhs != sumRhs) // matmul_c2, matmul_add_c2, scaled_matmul_c2
+  // matmul_c2, matmul_add_c2, matmul_gelu_c2, matmul_gelu_grad_c2,
+  // scaled_matmul_c2
+  if (sumLhs != sumRhs)
     return error("inner dimensions do not match: ", sumLhs, " in ", lhs,
                  " and ", sumRhs, " in ", rhs);
 
@@ -192,6 +241,49 @@ static LogicalResult inferTypes(MatmulAddOp::Adaptor op, const OpError &error,
   return success();
 }
 MPC_INFER(MatmulAddOp, inferTypes)
+
+/// Infers the type of a product of matrices of one type, and checks an operand
+/// of the epilogue.
+template <typename AdaptorTy>
+static LogicalResult inferGelu(AdaptorTy op, Value operand, bool isBias,
+                               const OpError &error, RankedTensorType &type) {
+  SmallVector<int64_t> shape;
+  if (failed(inferShape(op, error, shape)))
+    return failure();
+  Type lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
+  if (shape.size() != 2) // matmul_gelu_c1, matmul_gelu_grad_c1
+    return error("factors must be matrices, but are ", lhs, " and ", rhs);
+  Type element = elementOf(op.getLhs());
+  type = RankedTensorType::get(shape, element);
+  Type expected = isBias ? RankedTensorType::get({shape[1]}, element) : type;
+  // matmul_gelu_c3, matmul_gelu_grad_c3
+  if (operand.getType() != expected || elementOf(op.getRhs()) != element)
+    return error("the factors ", lhs, " and ", rhs, " need ",
+                 isBias ? "a bias " : "an argument ", expected,
+                 " of their type, but it is ", operand.getType());
+  return success();
+}
+
+static LogicalResult inferTypes(MatmulGeluOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  RankedTensorType type;
+  if (failed(inferGelu(op, op.getBias(), /*isBias=*/true, error, type)))
+    return failure();
+  types.append(2, type);
+  return success();
+}
+MPC_INFER(MatmulGeluOp, inferTypes)
+
+static LogicalResult inferTypes(MatmulGeluGradOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  RankedTensorType type;
+  if (failed(inferGelu(op, op.getArgument(), /*isBias=*/false, error, type)))
+    return failure();
+  types.push_back(type);
+  return success();
+}
+MPC_INFER(MatmulGeluGradOp, inferTypes)
 
 static LogicalResult inferTypes(ScaledMatmulOp::Adaptor op,
                                 const OpError &error,

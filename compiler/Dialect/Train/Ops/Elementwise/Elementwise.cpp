@@ -286,7 +286,7 @@ ErrorPropagation SelectOp::getErrorPropagation(unsigned) {
 
 bool NegOp::isAffineIn(unsigned) { return true; }
 bool NegOp::isLinearIn(unsigned) { return true; }
-Epilogue AddOp::getEpilogue() { return Epilogue::Sum; }
+std::optional<Epilogue> AddOp::getEpilogue() { return Epilogue::Sum; }
 
 bool AddOp::isAffineIn(unsigned) { return true; }
 bool AddOp::isLinearIn(unsigned) { return false; }

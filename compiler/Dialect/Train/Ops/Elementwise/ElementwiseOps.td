@@ -66,7 +66,8 @@ def Train_NegOp : Train_UnaryOp<"neg", "-x", [Differentiable, Affine]>;
 def Train_ReluOp : Train_UnaryOp<"relu", "max(x, 0); NaN stays NaN", [Differentiable]>;
 def Train_SqrtOp : Train_UnaryOp<"sqrt", "the square root; NaN below 0", [Differentiable]>;
 
-def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, RangeMethods, ElementByElement]> {
+def Train_GeluOp : Train_InferredOp<"gelu", [
+    Differentiable, Generated, RangeMethods, ElementByElement, DeclareOpInterfaceMethods<EpilogueOpInterface>]> {
   let summary = "Gaussian error linear unit";
   let description = [{
     `x/2 (1 + erf(x/sqrt 2))`, or with `approximate` the tanh form
@@ -78,8 +79,8 @@ def Train_GeluOp : Train_InferredOp<"gelu", [Differentiable, Generated, RangeMet
 
 // Gradients: `grad` is the gradient at the output; the other operand has the name of
 // the value of the forward op that it is. (C1) both have one shape.
-class Train_UnaryGradOp<string mnemonic, string what, dag ins>
-    : Train_InferredOp<mnemonic, [Differentiable, Generated, RangeMethods, ElementByElement]> {
+class Train_UnaryGradOp<string mnemonic, string what, dag ins, list<Trait> traits = []>
+    : Train_InferredOp<mnemonic, !listconcat(traits, [Differentiable, Generated, RangeMethods, ElementByElement])> {
   let summary = what;
   let arguments = ins; // unary_grad_c1
   let results = (outs Train_FloatTensor:$result);
@@ -90,7 +91,7 @@ def Train_ReluGradOp : Train_UnaryGradOp<"relu_grad", "grad where output > 0 or 
 // `order` as in `train.function_grad`.
 def Train_GeluGradOp : Train_UnaryGradOp<"gelu_grad", "grad times the derivative of gelu at input",
     (ins Train_FloatTensor:$grad, Train_FloatTensor:$input, UnitAttr:$approximate,
-         Train_Order:$order)>;
+         Train_Order:$order), [DeclareOpInterfaceMethods<EpilogueOpInterface>]>;
 
 def Train_CastOp : Train_InferredOp<"cast", [Differentiable, Generated, RangeMethods, ElementByElement, MoveMethods]> {
   let summary = "ONNX Cast: convert between number types";

@@ -53,6 +53,19 @@ LogicalResult GeluGradOp::buildGradient(OpBuilder &builder,
 }
 
 //===----------------------------------------------------------------------===//
+// Epilogues: matrix products compute the approximation
+//===----------------------------------------------------------------------===//
+
+std::optional<Epilogue> GeluOp::getEpilogue() {
+  return getApproximate() ? std::optional(Epilogue::Gelu) : std::nullopt;
+}
+
+std::optional<Epilogue> GeluGradOp::getEpilogue() {
+  return getApproximate() && getOrder() == 1 ? std::optional(Epilogue::GeluGrad)
+                                             : std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
 // Formulas
 //===----------------------------------------------------------------------===//
 

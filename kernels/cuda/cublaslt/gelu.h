@@ -1,0 +1,33 @@
+// Products followed by GELU or its derivative.
+
+#ifndef MPC_KERNELS_CUDA_CUBLASLT_GELU_H_
+#define MPC_KERNELS_CUDA_CUBLASLT_GELU_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/kernel.h"
+#include "kernels/shapes.h"
+
+namespace mpc::kernels {
+
+// A product by cuBLASLt alone, which also computes the epilogue. Null, with the
+// reason in `*error`, if the library cannot.
+std::unique_ptr<CudaKernel> make_cublaslt_matmul(const MatmulShape& shape,
+                                                 const CudaContext& context,
+                                                 std::string* error);
+
+// Operands for trials of the product.
+std::vector<TensorDesc> autotune_operands(const MatmulShape& shape);
+
+// A product with GELU: by cuBLASLt alone, or by cuBLASLt and a kernel of
+// gelu.cu, whichever is faster. Null, with the reason in `*error`, if neither
+// works.
+std::unique_ptr<CudaKernel> make_cuda_gelu(const MatmulShape& shape,
+                                           const CudaContext& context,
+                                           std::string* error);
+
+}  // namespace mpc::kernels
+
+#endif  // MPC_KERNELS_CUDA_CUBLASLT_GELU_H_
