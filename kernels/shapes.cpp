@@ -314,7 +314,7 @@ bool check_sum(const KernelDesc& desc, std::string* error) {
 // All operands have one type; factors are matrices.
 bool check_gelu(const KernelDesc& desc, std::string* error) {
   if (!check_float(desc, desc.operands.size(), error)) return false;
-  for (size_t i = 0; i < 2; ++i)
+  for (size_t i : {0, 1, 3})
     if (desc.operands[i].shape.size() != 2)
       return fail(desc, error,
                   "operand " + std::to_string(i) + " must be a matrix, found " +

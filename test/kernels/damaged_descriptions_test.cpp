@@ -29,6 +29,14 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
                              std::numeric_limits<int64_t>::max()};
   std::vector<KernelDesc> calls = {
       matmul({f32, {3, 2, 2}}, {f32, {1, 2, 2}}, {f32, {3, 2, 2}})};
+  const TensorDesc square{f32, {4, 4}};
+  calls.push_back(
+      {KernelId::matmul_add, {square, square, square, square}, {0, 1}});
+  calls.push_back({KernelId::matmul_gelu,
+                   {square, square, {f32, {4}}, square, square},
+                   {0, 1}});
+  calls.push_back(
+      {KernelId::matmul_gelu_grad, {square, square, square, square}, {1, 0}});
   for (KernelId id : {KernelId::conv, KernelId::conv_bias,
                       KernelId::conv_grad_input, KernelId::conv_grad_weight})
     calls.push_back(conv_desc(id, kConv, true, f32, f32));
@@ -68,7 +76,8 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
           desc.attributes[random(desc.attributes.size())] = number;
           break;
         case 1:
-          tensor.shape[random(tensor.shape.size())] = number;
+          if (!tensor.shape.empty())
+            tensor.shape[random(tensor.shape.size())] = number;
           break;
         case 2:
           tensor.dtype = static_cast<mpc_dtype_t>(number & 0xff);
@@ -83,7 +92,6 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
             if (dim < operand.shape.size()) operand.shape[dim] = number;
         }
       }
-      if (tensor.shape.empty()) tensor.shape = {number};
     }
     std::string error;
     const auto kernel = make_cpu_kernel(desc, {2, random(2) == 1}, &error);
@@ -108,6 +116,11 @@ TEST(Descriptions, Epilogues) {
                  "matmul_add: the addend must have shape [2, 2], found [2]");
   expect_refused(with({f32, {2, 3}}, {f32, {2, 3}}),
                  "matmul_add: the result must have shape [2, 2], found [2, 3]");
+  // The rank of a result is checked before its columns are counted.
+  expect_refused({KernelId::matmul_gelu,
+                  {square, square, {bf16, {2}}, {bf16, {}}, {bf16, {}}},
+                  {0, 0}},
+                 "matmul_gelu: operand 3 must be a matrix, found []");
   std::string error;
   EXPECT_FALSE(make_cpu_kernel(
       {KernelId::matmul_gelu_grad, {square, square, square, square}, {0, 0}},
