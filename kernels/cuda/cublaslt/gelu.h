@@ -22,7 +22,8 @@ std::unique_ptr<CudaKernel> make_cublaslt_matmul(const MatmulShape& shape,
 std::vector<TensorDesc> autotune_operands(const MatmulShape& shape);
 
 // A product with GELU: by cuBLASLt alone, or by cuBLASLt and a kernel of
-// gelu.cu, whichever is faster. Null, with the reason in `*error`, if neither
+// gelu.cu, whichever is faster;
+// by both in deterministic mode. Null, with the reason in `*error`, if neither
 // works.
 std::unique_ptr<CudaKernel> make_cuda_gelu(const MatmulShape& shape,
                                            const CudaContext& context,

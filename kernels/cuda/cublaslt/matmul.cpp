@@ -214,8 +214,9 @@ class Description {
     if (error.empty())
       error = set(library, cuda::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD,
                   &layout.d.ld, sizeof layout.d.ld);
-    constexpr cuda::CUdeviceptr somewhere[] = {
-        kSomewhere, kSomewhere, kSomewhere, kSomewhere, kSomewhere};
+    // The library derives alignments from the addresses.
+    constexpr cuda::CUdeviceptr k64 = 64,
+                                somewhere[] = {k64, k64, k64, k64, k64};
     return error.empty() ? set_gelu(library, layout, somewhere) : error;
   }
 

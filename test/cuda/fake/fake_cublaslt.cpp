@@ -406,7 +406,7 @@ struct Product {
   const void *a, *b, *c;  // `c` is null if it is not added.
   void *d, *workspace;
   size_t workspace_bytes;
-  bool current_is_wrong;
+  FakeCublasLt::Gelu gelu;
 
   float finish(float product, int64_t row, int64_t at) const;
   void compute() const {
@@ -421,7 +421,11 @@ struct Product {
     for (int64_t i = 0; i < d_layout.batch; ++i) {
       const View left(a_layout, a, i, ta, desc.tf32),
           right(b_layout, b, i, tb, desc.tf32);
-      for (int64_t column = 0; column < columns; ++column)
+      // D is column-major: its columns are rows of the result.
+      const bool is_cut = desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
+                          gelu == FakeCublasLt::Gelu::kUnwritten;
+      for (int64_t column = 0; column < (is_cut ? columns / 2 : columns);
+           ++column)
         for (int64_t row = 0; row < rows; ++row) {
           const float* from_a = left.values.data() + row * left.row;
           const float* from_b = right.values.data() + column * right.column;
@@ -441,14 +445,17 @@ struct Product {
 
 // The epilogue of the element in row `row`; `at` is its place in the argument.
 float Product::finish(float product, int64_t row, int64_t at) const {
-  const float wrong = current_is_wrong ? 0.5f : 0;
+  const bool is_relu = gelu == FakeCublasLt::Gelu::kRelu;
+  const auto step = [](float x) { return x > 0 ? 1.0f : 0.0f; };
   if (desc.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS) {
     product += load(d_layout.type, desc.bias, row);
     store(d_layout.type, product, const_cast<void*>(desc.aux), at);
-    return product * (kernels::gelu_factor(product) + wrong);
+    return product * (is_relu ? step(product) : kernels::gelu_factor(product));
   }
-  if (desc.epilogue == CUBLASLT_EPILOGUE_DGELU)
-    product *= kernels::gelu_slope(load(d_layout.type, desc.aux, at)) + wrong;
+  if (desc.epilogue == CUBLASLT_EPILOGUE_DGELU) {
+    const float x = load(d_layout.type, desc.aux, at);
+    product *= is_relu ? step(x) : kernels::gelu_slope(x);
+  }
   return product;
 }
 
@@ -488,7 +495,7 @@ cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                         d,
                         workspace,
                         known.workspace_bytes,
-                        current->gelu_is_wrong};
+                        current->gelu};
   if (!current->queue)
     product.compute();
   else if (!current->queue(stream, [product] { product.compute(); }))

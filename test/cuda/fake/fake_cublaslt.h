@@ -47,10 +47,11 @@ struct FakeCublasLt {
   // immediately.
   std::function<bool(cuda::CUstream, std::function<void()>)> queue;
   // Whether it knows algorithms for products with GELU, the time that one takes
-  // longer than without, and whether they compute something else.
+  // longer than without, and what they do: what they should, RELU instead, or
+  // nothing to the last half of the rows.
   bool has_gelu = true;
   double gelu_microseconds = 0;
-  bool gelu_is_wrong = false;
+  enum class Gelu { kRight, kRelu, kUnwritten } gelu = Gelu::kRight;
   // The error of the last rejected call.
   std::string refusal;
 
