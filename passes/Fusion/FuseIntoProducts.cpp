@@ -268,12 +268,26 @@ Value FuseIntoProductsPass::biasIn(Value bias, Type element) {
   return {};
 }
 
-/// Counts what reads `value`, also through views.
-static unsigned countReaders(Value value) {
-  unsigned count = 0;
+/// Calls `visit` with each op that reads `value`, also through views.
+static void forEachReader(Value value,
+                          llvm::function_ref<void(Operation *)> visit) {
   for (Operation *user : value.getUsers())
-    count += train::isView(user) ? countReaders(user->getResult(0)) : 1;
-  return count;
+    if (train::isView(user))
+      forEachReader(user->getResult(0), visit);
+    else
+      visit(user);
+}
+
+/// Whether, in addition to one GELU, other ops read `argument`. Not if it is
+/// computed again: that would give other bits, because a product does not round
+/// its argument first.
+static bool isKeptArgument(Value argument) {
+  unsigned gelus = 0, others = 0;
+  forEachReader(argument, [&](Operation *reader) {
+    auto op = dyn_cast<train::EpilogueOpInterface>(reader);
+    ++(op && op.getEpilogue() == train::Epilogue::Gelu ? gelus : others);
+  });
+  return gelus == 1 && others > 0;
 }
 
 /// Lets a product compute GELU of its sum with a bias, if its gradient also
@@ -283,7 +297,7 @@ void FuseIntoProductsPass::fuseGelu(Operation *gelu) {
   auto sum = argument.getDefiningOp<train::EpilogueOpInterface>();
   Type element = getElementTypeOrSelf(gelu->getResult(0));
   if (!sum || sum.getEpilogue() != train::Epilogue::Sum ||
-      getElementTypeOrSelf(argument) != element || countReaders(argument) < 2 ||
+      getElementTypeOrSelf(argument) != element || !isKeptArgument(argument) ||
       typeOf(argument).getNumElements() !=
           typeOf(gelu->getOperand(0)).getNumElements())
     return;

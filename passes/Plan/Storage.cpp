@@ -250,7 +250,9 @@ bool StoragePlan::canPackInState(train::PackOp pack, ArrayRef<Value> reads) {
       Operation *user = use.getOwner();
       bool isInTime = order.lookup(user) < order.lookup(part->writer);
       if (user == part->writer)
-        isInTime = !part->value || mayReplace(cast<OpResult>(part->value), use);
+        isInTime =
+            !part->value || (begin == part->begin && end == part->end &&
+                             mayReplace(cast<OpResult>(part->value), use));
       if (!isInTime)
         return false;
       begin = part->end;

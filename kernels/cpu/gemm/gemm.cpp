@@ -215,7 +215,7 @@ class Gemm::Run {
     end_ = std::min(s_.m, begin_ + g_.summed_rows_);
     column_ = index / depths / blocks * g_.columns_;
     columns_ = std::min(g_.columns_, s_.n - column_);
-    if (rounds()) {
+    if (g_.sums_first_) {
       row_stride_ = columns_;
       column_stride_ = 1;
       block_ = sums_ - begin_ * row_stride_;
@@ -251,7 +251,7 @@ class Gemm::Run {
       begin_step(block * steps + step);
       multiply_step();
     }
-    if (rounds()) round(0, 1);
+    if (g_.sums_first_) finish(0, 1);
   }
 
   // Whether threads pack operands together, before their tasks.
@@ -308,20 +308,30 @@ class Gemm::Run {
       multiply_panel(column, false);
   }
 
-  bool rounds() const { return s_.result.dtype != MPC_DTYPE_F32; }
   // Whether the step was the last one of its rows.
   bool is_finished() const { return step_ + depth_ == s_.k; }
-  // Rounds a share of the rows.
-  void round(int part, int parts) const {
+  // Rounds a share of the rows of sums, or adds it to the result.
+  void finish(int part, int parts) const {
     const Conversion conversion(s_.result.dtype);
     const Range mine = share(end_ - begin_, part, parts);
-    for (int64_t row = begin_ + mine.begin; row < begin_ + mine.end; ++row)
-      conversion.loops().round(block_ + row * row_stride_, columns_,
-                               address(result_, s_.result.dtype,
-                                       row * s_.result.row_stride + column_));
+    for (int64_t row = begin_ + mine.begin; row < begin_ + mine.end; ++row) {
+      const float* from = block_ + row * row_stride_;
+      if (s_.adds)
+        add_row(from, row);
+      else
+        conversion.loops().round(from, columns_,
+                                 address(result_, s_.result.dtype,
+                                         row * s_.result.row_stride + column_));
+    }
   }
 
  private:
+  void add_row(const float* from, int64_t row) const {
+    float* to = static_cast<float*>(result_) + row * s_.result.row_stride +
+                column_ * s_.result.column_stride;
+    for (int64_t i = 0; i < columns_; ++i)
+      to[i * s_.result.column_stride] += from[i];
+  }
   static char* address(const void* data, mpc_dtype_t dtype, int64_t element) {
     return static_cast<char*>(const_cast<void*>(data)) +
            element * static_cast<int64_t>(mpc_dtype_size(dtype));
@@ -449,7 +459,7 @@ class Gemm::Run {
     }
     float* to =
         block_ + (row_ + rows.begin) * row_stride_ + first * column_stride_;
-    const bool adds = step_ != 0 || s_.adds;
+    const bool adds = step_ != 0 || (s_.adds && !g_.sums_first_);
     const bool is_whole = panel.lanes == panel.step && column_stride_ == 1;
     tile->adds = adds && is_whole;
     tile->result = is_whole ? to : edge_;
@@ -510,9 +520,7 @@ Gemm::Gemm(const GemmShape& shape, int threads)
   lhs_floats_ = packs_lhs_ ? floats(lhs_blocks * lhs_block_floats()) : 0;
   rhs_floats_ =
       packs_rhs_ ? floats(round_up(columns_, tile_columns_) * depth_) : 0;
-  sum_floats_ = shape_.result.dtype != MPC_DTYPE_F32
-                    ? floats(summed_rows_ * columns_)
-                    : 0;
+  sum_floats_ = sums_first_ ? floats(summed_rows_ * columns_) : 0;
   // A tile, and without packing a panel whose vectors are not whole.
   edge_floats_ = floats(tile_rows_ * tile_columns_ +
                         (packs_rhs_ ? 0 : tile_columns_ * depth_));
@@ -548,6 +556,8 @@ void Gemm::choose_tiles() {
       std::swap(layout->row_stride, layout->column_stride);
   }
   depth_ = round_up(divide_up(shape_.k, divide_up(shape_.k, kMaxDepth)), 16);
+  sums_first_ =
+      result.dtype != MPC_DTYPE_F32 || (shape_.adds && shape_.k > depth_);
 
   // Low tiles read few rows at a time, which may be anywhere in memory, or
   // short pieces of a small matrix.
@@ -580,7 +590,7 @@ void Gemm::choose_blocks() {
   int64_t most_rows = cached_floats() / depth_,
           most_columns = kMaxPackedRhs / depth_ * std::min(threads_, 2);
   summed_rows_ = m;
-  if (shape_.result.dtype != MPC_DTYPE_F32) {
+  if (sums_first_) {
     most_rows = std::min(most_rows, kMaxSummed);
     most_columns = std::min(most_columns, kMaxSummed);
     summed_rows_ = kMaxSummed * threads_;
@@ -690,7 +700,7 @@ void Gemm::run(const void* lhs, const void* rhs, void* result, void* scratch,
     mine.begin_step(step);
     if (threads_ == 1) {
       mine.multiply_step();
-      if (mine.rounds() && mine.is_finished()) mine.round(0, 1);
+      if (sums_first_ && mine.is_finished()) mine.finish(0, 1);
       continue;
     }
     if (mine.packs_first())
@@ -710,11 +720,11 @@ void Gemm::run(const void* lhs, const void* rhs, void* result, void* scratch,
         run.multiply_task(task);
       }
     });
-    if (mine.rounds() && mine.is_finished())
+    if (sums_first_ && mine.is_finished())
       parallel(threads_, [&](int part, int parts) {
         Run run = run_of(part);
         run.begin_step(step);
-        run.round(part, parts);
+        run.finish(part, parts);
       });
   }
 }

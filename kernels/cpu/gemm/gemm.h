@@ -19,8 +19,8 @@ struct MatrixLayout {
   int64_t row_stride, column_stride;
 };
 
-// result [m, n] = lhs [m, k] * rhs [k, n], or is increased by it. Extents are
-// at least 1.
+// result [m, n] = lhs [m, k] * rhs [k, n], or is increased by it, with the bits
+// that adding a separate product would give. Extents are at least 1.
 struct GemmShape {
   int64_t m, n, k;
   MatrixLayout lhs, rhs, result;
@@ -68,6 +68,8 @@ class Gemm {
   // rows, whose packed copy stays in the cache, and `columns_` columns. Blocks
   // of `summed_rows_` rows are finished one after another.
   int64_t depth_, rows_, columns_, summed_rows_;
+  // Sums of several steps are complete before they are rounded, or added.
+  bool sums_first_;
   bool keeps_lhs_;  // All of the left operand is packed, once.
   // Each thread packs and multiplies blocks of columns by itself, so that they
   // stay in its cache.

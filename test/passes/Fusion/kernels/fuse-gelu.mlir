@@ -69,3 +69,19 @@ func.func @others(%x: tensor<8x16xbf16>, %w: tensor<16x24xbf16>, %b: tensor<24xb
   %23 = train.add %alone, %22 : (tensor<8x24xbf16>, tensor<8x24xbf16>) -> tensor<8x24xbf16>
   return %exact_grad, %alone, %7, %11, %15, %19, %22, %23 : tensor<8x24xbf16>, tensor<8x24xbf16>, tensor<8x24xbf16>, tensor<8x24xbf16>, tensor<8x12xbf16>, tensor<8x24xf32>, tensor<8x24xbf16>, tensor<8x24xbf16>
 }
+
+// -----
+
+// Not where GELU is computed again for the backward pass: the product would give other
+// bits.
+// CHECK-LABEL: func.func @recomputed
+// CHECK-NOT:     train.matmul_gelu %
+func.func @recomputed(%x: tensor<8x16xbf16>, %w: tensor<16x24xbf16>, %b: tensor<24xbf16>) -> (tensor<8x24xbf16>, tensor<8x24xbf16>) {
+  %0 = train.matmul %x, %w : (tensor<8x16xbf16>, tensor<16x24xbf16>) -> tensor<8x24xbf16>
+  %1 = train.add %0, %b : (tensor<8x24xbf16>, tensor<24xbf16>) -> tensor<8x24xbf16>
+  %2 = train.gelu %1 {approximate} : (tensor<8x24xbf16>) -> tensor<8x24xbf16>
+  %3 = train.remat_barrier %1 after %2 : tensor<8x24xbf16> after tensor<8x24xbf16>
+  %4 = train.gelu %3 {approximate} : (tensor<8x24xbf16>) -> tensor<8x24xbf16>
+  %5 = train.gelu_grad %4, %3 {approximate} : (tensor<8x24xbf16>, tensor<8x24xbf16>) -> tensor<8x24xbf16>
+  return %2, %5 : tensor<8x24xbf16>, tensor<8x24xbf16>
+}
