@@ -13,14 +13,14 @@ namespace mpc::kernels {
 inline constexpr double kGeluScale = 0.7978845608028654;  // sqrt(2/pi)
 inline constexpr double kGeluCubic = 0.044715;
 
-MPC_HOST_DEVICE inline float tanh_of(float x) { return tanhf(x); }
-MPC_HOST_DEVICE inline double tanh_of(double x) { return tanh(x); }
+MPC_HOST_DEVICE inline float exp_of(float x) { return expf(x); }
+MPC_HOST_DEVICE inline double exp_of(double x) { return exp(x); }
 
-// The factor of x in gelu, between 0 and 1.
+// The factor of x in gelu: 0.5 (1 + tanh(y)) = 1 / (1 + exp(-2 y)).
 template <typename T>
 MPC_HOST_DEVICE T gelu_factor(T x) {
-  const T inner = T(kGeluScale) * x * (T(1) + T(kGeluCubic) * x * x);
-  return T(0.5) + T(0.5) * tanh_of(inner);
+  const T y = T(kGeluScale) * x * (T(1) + T(kGeluCubic) * x * x);
+  return T(1) / (T(1) + exp_of(T(-2) * y));
 }
 
 // The derivative of gelu: factor + x factor'.

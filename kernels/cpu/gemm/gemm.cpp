@@ -311,7 +311,7 @@ class Gemm::Run {
   // Whether the step was the last one of its rows.
   bool is_finished() const { return step_ + depth_ == s_.k; }
   // Rounds a share of the rows of sums, or adds it to the result.
-  void finish(int part, int parts) const {
+  [[gnu::noinline]] void finish(int part, int parts) const {
     const Conversion conversion(s_.result.dtype);
     const Range mine = share(end_ - begin_, part, parts);
     for (int64_t row = begin_ + mine.begin; row < begin_ + mine.end; ++row) {

@@ -66,9 +66,18 @@ uint32_t alignment(const std::vector<GemmLayout::Offsets>& calls,
   return static_cast<uint32_t>(all & (~all + 1));
 }
 
-std::string text(const ColumnMajor& matrix) {
-  return std::to_string(matrix.rows) + "x" + std::to_string(matrix.columns) +
-         "/" + std::to_string(matrix.ld) + "/" + std::to_string(matrix.stride);
+// Not inlined: `key` would be 10 kB long.
+[[gnu::noinline]] void append(std::string* key, const char* before,
+                              int64_t number) {
+  *key += before;
+  *key += std::to_string(number);
+}
+
+void append(std::string* key, const ColumnMajor& matrix) {
+  append(key, " ", static_cast<int64_t>(matrix.rows));
+  append(key, "x", static_cast<int64_t>(matrix.columns));
+  append(key, "/", matrix.ld);
+  append(key, "/", matrix.stride);
 }
 
 // Checks what tensor cores before Blackwell require of FP8: both operands
@@ -168,18 +177,22 @@ bool gemm_layout(const MatmulShape& given, GemmLayout* out_layout,
 }
 
 std::string GemmLayout::key() const {
-  std::string types = std::to_string(type_b);
-  if (type_a != type_b) types += "x" + std::to_string(type_a);
-  if (compute != cuda::CUBLAS_COMPUTE_32F) types += " tf32";
-  if (fast_accumulation) types += " fast";
-  if (scaled) types += " scaled";
-  types += kNamesOfEpilogues[static_cast<size_t>(epilogue)];
-  return "matmul " + types + " " + std::to_string(result_type) +
-         (op_a == cuda::CUBLAS_OP_T ? " T" : " N") +
-         (op_b == cuda::CUBLAS_OP_T ? "T " : "N ") + text(a) + " " + text(b) +
-         " " + text(d) + " " + std::to_string(batch) + " " +
-         std::to_string(align_a) + "," + std::to_string(align_b) + "," +
-         std::to_string(align_d);
+  std::string key = "matmul";
+  append(&key, " ", type_b);
+  if (type_a != type_b) append(&key, "x", type_a);
+  if (compute != cuda::CUBLAS_COMPUTE_32F) key += " tf32";
+  if (fast_accumulation) key += " fast";
+  if (scaled) key += " scaled";
+  key += kNamesOfEpilogues[static_cast<size_t>(epilogue)];
+  append(&key, " ", result_type);
+  key += op_a == cuda::CUBLAS_OP_T ? " T" : " N";
+  key += op_b == cuda::CUBLAS_OP_T ? "T" : "N";
+  for (const ColumnMajor* matrix : {&a, &b, &d}) append(&key, *matrix);
+  append(&key, " ", batch);
+  append(&key, " ", align_a);
+  append(&key, ",", align_b);
+  append(&key, ",", align_d);
+  return key;
 }
 
 }  // namespace mpc::kernels
