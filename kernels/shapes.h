@@ -81,10 +81,22 @@ struct BiasStrides {
 
 constexpr size_t kMaxBiases = 2;
 
+// Where an operand is: inside another one, some bytes behind its beginning.
+struct OperandPlace {
+  size_t operand, offset;
+};
+
 // Distances between rows of attention's operands, which have an element for
 // each depth, in rows.
 struct HeadStrides {
   int64_t batch, head, row;
+
+  // The row at `index` of a head; heads are counted over all batches, and each
+  // batch has `heads`.
+  int64_t at(int64_t head_of_all, int64_t heads, int64_t index) const {
+    return head_of_all / heads * batch + head_of_all % heads * head +
+           index * row;
+  }
 };
 
 // The shape of attention. Each head of the keys and values serves heads /
@@ -104,6 +116,9 @@ struct AttentionShape {
   int64_t replacing = -1;  // The bias that replaces scores, or -1.
   bool has_bias_grad;      // The gradient of the first bias is the last result.
   bool bshd = false;  // Operands are [B, T, H, D] rather than [B, H, T, D].
+  // Query, key and value are heads of one operand [B, T, heads + 2 key_heads,
+  // D], in this order, and their gradients heads of one result. Implies bshd.
+  bool packed = false;
   std::array<BiasStrides, kMaxBiases> biases;
   bool has_dropout;  // Then seed and step are operands in front of the biases.
   float ratio;       // The dropout and its number in the program.
@@ -134,18 +149,28 @@ struct AttentionShape {
   size_t seed() const { return forward ? 3 : 6; }
   // Queries of all heads: rows of scores.
   int64_t rows() const { return batch * heads * queries; }
-  // Strides of query, result and their gradients.
-  HeadStrides query_strides() const { return strides(heads, queries); }
-  // Strides of key, value and their gradients.
-  HeadStrides key_strides() const { return strides(key_heads, keys); }
+  // Strides of query and its gradient, of key, value and their gradients, and
+  // of the result and its gradient.
+  HeadStrides query_strides() const {
+    return strides(heads, queries, packed ? packed_heads() : heads);
+  }
+  HeadStrides key_strides() const {
+    return strides(key_heads, keys, packed ? packed_heads() : key_heads);
+  }
+  HeadStrides result_strides() const { return strides(heads, queries, heads); }
+  // The operands of a kernel with separate query, key and value, whose indices
+  // the members above give.
+  std::vector<OperandPlace> separate_operands() const;
   // Keys that the query sees.
   int64_t visible(int64_t query) const {
     return causal && query < keys ? query + 1 : keys;
   }
 
  private:
-  HeadStrides strides(int64_t count, int64_t length) const {
-    if (bshd) return {length * count, 1, count};
+  int64_t packed_heads() const { return heads + 2 * key_heads; }
+  // Strides of `count` heads, which lie among `row` heads of a row with `bshd`.
+  HeadStrides strides(int64_t count, int64_t length, int64_t row) const {
+    if (bshd) return {length * row, 1, row};
     return {count * length, length, 1};
   }
 };
@@ -214,6 +239,8 @@ bool parse_pool(const KernelDesc& desc, PoolShape* shape, std::string* error);
   case KernelId::attention_grad:                      \
   case KernelId::attention_bshd:                      \
   case KernelId::attention_grad_bshd:                 \
+  case KernelId::packed_attention:                    \
+  case KernelId::packed_attention_grad:               \
   case KernelId::biased_attention:                    \
   case KernelId::biased_attention_grad:               \
   case KernelId::biased_attention_grad_all:           \

@@ -86,8 +86,7 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
     MPC_CASES_OF_ATTENTION : {
       AttentionShape shape;
       if (!parse_attention(desc, &shape, error)) return nullptr;
-      if (!shape.bshd) return cpu::make_attention(shape, context);
-      return refuse(desc, error);
+      return cpu::make_attention(shape, context);
     }
     case KernelId::lstm:
     case KernelId::lstm_grad:

@@ -35,6 +35,7 @@ struct AttentionKind {
 constexpr AttentionKind kAttentionKinds[] = {
     {KernelId::attention, true, 0, false, false},
     {KernelId::attention_bshd, true, 0, false, false},
+    {KernelId::packed_attention, true, 0, false, false},
     {KernelId::biased_attention, true, 1, false, false},
     {KernelId::twice_biased_attention, true, 2, false, false},
     {KernelId::attention_dropout, true, 0, false, true},
@@ -42,6 +43,7 @@ constexpr AttentionKind kAttentionKinds[] = {
     {KernelId::twice_biased_attention_dropout, true, 2, false, true},
     {KernelId::attention_grad, false, 0, false, false},
     {KernelId::attention_grad_bshd, false, 0, false, false},
+    {KernelId::packed_attention_grad, false, 0, false, false},
     {KernelId::biased_attention_grad, false, 1, false, false},
     {KernelId::biased_attention_grad_all, false, 1, true, false},
     {KernelId::twice_biased_attention_grad, false, 2, false, false},
@@ -61,8 +63,40 @@ void set_kind(KernelId id, AttentionShape* shape) {
   shape->bias_count = kind.bias_count;
   shape->has_bias_grad = kind.has_bias_grad;
   shape->has_dropout = kind.has_dropout;
-  shape->bshd =
-      id == KernelId::attention_bshd || id == KernelId::attention_grad_bshd;
+  shape->packed =
+      id == KernelId::packed_attention || id == KernelId::packed_attention_grad;
+  shape->bshd = shape->packed || id == KernelId::attention_bshd ||
+                id == KernelId::attention_grad_bshd;
+}
+
+// The description with separate query, key and value, and gradients, of one in
+// which they are packed.
+bool separate(const KernelDesc& desc, bool forward, KernelDesc* separate,
+              std::string* error) {
+  const size_t packed = forward ? 0 : 1, result = packed + 1,
+               gradient = forward ? packed : result + 2;
+  if (!check_rank(desc, packed, 4, error) ||
+      !check_rank(desc, result, 4, error))
+    return false;
+  const std::vector<int64_t>& all = desc.operands[packed].shape;
+  const int64_t heads = desc.operands[result].shape[2];
+  if (all[2] <= heads || (all[2] - heads) % 2 != 0 ||
+      desc.operands[gradient].shape != all)
+    return fail(desc, error,
+                text(all) + " is not a query of " + std::to_string(heads) +
+                    " heads with keys and values, or not the gradient's shape");
+  separate->id = desc.id;
+  separate->attributes = desc.attributes;
+  for (size_t i = 0; i < desc.operands.size(); ++i) {
+    const int parts = i == packed || i == gradient ? 3 : 1;
+    for (int part = 0; part < parts; ++part) {
+      separate->operands.push_back(desc.operands[i]);
+      if (parts == 1) continue;
+      separate->operands.back().shape[2] =
+          part == 0 ? heads : (all[2] - heads) / 2;
+    }
+  }
+  return true;
 }
 
 // The operand indices of attention. Results of its gradient are in the order of
@@ -173,9 +207,36 @@ bool read_attention_bias(const KernelDesc& desc, size_t operand,
 
 }  // namespace
 
-bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
+std::vector<OperandPlace> AttentionShape::separate_operands() const {
+  std::vector<OperandPlace> places(first_result() + (forward         ? 2
+                                                     : has_bias_grad ? 4
+                                                                     : 3));
+  const size_t query = forward ? 0 : 1;
+  size_t operand = 0;
+  for (size_t i = 0; i < places.size(); ++i) {
+    const bool is_result = !forward && i >= first_result();
+    const size_t part = i - (is_result ? first_result() : query);
+    places[i] = {operand, 0};
+    if (packed && part < 3) {
+      const int64_t head = part == 0   ? 0
+                           : part == 1 ? heads
+                                       : heads + key_heads;
+      places[i].offset = static_cast<size_t>(head * depth) *
+                         mpc_dtype_size(is_result ? result_dtypes[0] : dtype);
+      if (part < 2) continue;
+    }
+    ++operand;
+  }
+  return places;
+}
+
+bool parse_attention(const KernelDesc& found, AttentionShape* shape,
                      std::string* error) {
-  set_kind(desc.id, shape);
+  set_kind(found.id, shape);
+  KernelDesc separated;
+  if (shape->packed && !separate(found, shape->forward, &separated, error))
+    return false;
+  const KernelDesc& desc = shape->packed ? separated : found;
   const AttentionRoles roles(*shape);
   shape->biases = {};
   Attributes attributes(desc, error);
@@ -218,8 +279,11 @@ bool parse_attention(const KernelDesc& desc, AttentionShape* shape,
                           const std::vector<int64_t>& expected) {
     return desc.operands[operand].shape == expected ||
            fail(desc, error,
-                "operand " + std::to_string(operand) + " must have shape " +
-                    text(expected) + ", found " +
+                "operand " +
+                    std::to_string(
+                        operand -
+                        (shape->packed && operand > roles.query ? 2 : 0)) +
+                    " must have shape " + text(expected) + ", found " +
                     text(desc.operands[operand].shape));
   };
   const std::vector<int64_t> output =

@@ -49,9 +49,10 @@ Sum<T> dot(const T* a, const T* b, int64_t count) {
 
 // The rows of the operands that belong to one query.
 struct Places {
-  int64_t query;                           // Row of queries and results.
+  int64_t query, result;                   // Rows of queries and results.
   int64_t sum;                             // Row of sums.
-  int64_t keys;                            // First row of its keys and values.
+  int64_t keys;                            // First row of its keys and values,
+  int64_t sums_of_keys;                    // and among sums for all keys.
   int64_t key_step;                        // From one key to the next, in rows.
   int64_t visible;                         // Number of keys it sees.
   std::array<int64_t, kMaxBiases> biases;  // First elements of its biases.
@@ -59,21 +60,25 @@ struct Places {
   int64_t key(int64_t index) const { return keys + index * key_step; }
 };
 
+// The places of query `i` of a head, which is counted over all batches.
+[[gnu::noinline]] Places place_of(const AttentionShape& s, int64_t head,
+                                  int64_t i) {
+  const int64_t key_head = head / (s.heads / s.key_heads);
+  const HeadStrides key = s.key_strides();
+  return {s.query_strides().at(head, s.heads, i),
+          s.result_strides().at(head, s.heads, i),
+          head * s.queries + i,
+          key.at(key_head, s.key_heads, 0),
+          key_head * s.keys,
+          key.row,
+          s.visible(i),
+          {s.bias_at(0, head, i), s.bias_at(1, head, i)}};
+}
+
 template <typename F>
 void for_queries(const AttentionShape& s, F&& body) {
-  const HeadStrides query = s.query_strides(), key = s.key_strides();
-  for (int64_t b = 0; b < s.batch; ++b)
-    for (int64_t h = 0; h < s.heads; ++h) {
-      const int64_t key_head = h / (s.heads / s.key_heads);
-      for (int64_t i = 0; i < s.queries; ++i)
-        body(Places{b * query.batch + h * query.head + i * query.row,
-                    (b * s.heads + h) * s.queries + i,
-                    b * key.batch + key_head * key.head,
-                    key.row,
-                    s.visible(i),
-                    {s.bias_at(0, b * s.heads + h, i),
-                     s.bias_at(1, b * s.heads + h, i)}});
-    }
+  for (int64_t head = 0; head < s.batch * s.heads; ++head)
+    for (int64_t i = 0; i < s.queries; ++i) body(place_of(s, head, i));
 }
 
 // The element of a bias for key `j`.
@@ -163,12 +168,27 @@ void attention(const AttentionShape& s, void* const* operands) {
       Sum<T> total = 0;
       for (int64_t j = 0; j < at.visible; ++j)
         total += p[j] * Sum<T>(value[at.key(j) * s.value_depth + e]);
-      result.store(at.query * s.value_depth + e, total / softmax_divisor(sum));
+      result.store(at.result * s.value_depth + e, total / softmax_divisor(sum));
     }
     const auto parts = log_sum_exp<Wide<T>>(largest, sum);
     sums[at.sum] = parts.high;
     sums[s.rows() + at.sum] = parts.low;
   });
+}
+
+// Stores sums for all keys, `width` for each, whose rows in the result have
+// strides.
+template <typename T>
+[[gnu::noinline]] void store_sums(const AttentionShape& s,
+                                  const std::vector<Sum<T>>& sums,
+                                  const Output& out, int64_t width) {
+  const HeadStrides strides = s.key_strides();
+  for (size_t i = 0; i < sums.size(); ++i) {
+    const int64_t row = static_cast<int64_t>(i) / width;
+    out.store(strides.at(row / s.keys, s.key_heads, row % s.keys) * width +
+                  static_cast<int64_t>(i) % width,
+              sums[i]);
+  }
 }
 
 // With P the probabilities and o the result of a query, and dP = grad value',
@@ -197,17 +217,17 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
     std::vector<Sum<T>> slopes;
     const std::vector<Sum<T>> scores =
         scores_of(s, at, query, key, operands + s.first_bias(), &slopes);
-    const T* g = grad + at.query * s.value_depth;
+    const T* g = grad + at.result * s.value_depth;
     const Sum<T> shared =
-        dot(g, result + at.query * s.value_depth, s.value_depth);
+        dot(g, result + at.result * s.value_depth, s.value_depth);
     std::vector<Sum<T>> query_grad(static_cast<size_t>(s.depth));
     for (int64_t j = 0; j < at.visible; ++j) {
-      const int64_t row = at.key(j);
+      const int64_t row = at.key(j), sum = at.sums_of_keys + j;
       const Sum<T> p =
           std::exp((scores[j] - sums[at.sum]) - sums[s.rows() + at.sum]);
       const Sum<T> kept_p = kept.of(at, j, p);
       for (int64_t e = 0; e < s.value_depth; ++e)
-        value_grad[row * s.value_depth + e] += kept_p * Sum<T>(g[e]);
+        value_grad[sum * s.value_depth + e] += kept_p * Sum<T>(g[e]);
       const Sum<T> p_grad =
           kept.of(at, j, dot(g, value + row * s.value_depth, s.value_depth)) -
           shared;
@@ -217,24 +237,35 @@ void attention_grad(const AttentionShape& s, void* const* operands) {
       const Sum<T> score_grad = Sum<T>(s.scale) * p * p_grad * slopes[j];
       for (int64_t d = 0; d < s.depth; ++d) {
         query_grad[d] += score_grad * Sum<T>(key[row * s.depth + d]);
-        key_grad[row * s.depth + d] +=
+        key_grad[sum * s.depth + d] +=
             score_grad * Sum<T>(query[at.query * s.depth + d]);
       }
     }
     for (int64_t d = 0; d < s.depth; ++d)
       query_out.store(at.query * s.depth + d, query_grad[d]);
   });
-  const Output key_out(operands[results + 1], s.result_dtypes[1]);
-  for (size_t i = 0; i < key_grad.size(); ++i)
-    key_out.store(static_cast<int64_t>(i), key_grad[i]);
-  const Output value_out(operands[results + 2], s.result_dtypes[2]);
-  for (size_t i = 0; i < value_grad.size(); ++i)
-    value_out.store(static_cast<int64_t>(i), value_grad[i]);
+  store_sums<T>(s, key_grad, Output(operands[results + 1], s.result_dtypes[1]),
+                s.depth);
+  store_sums<T>(s, value_grad,
+                Output(operands[results + 2], s.result_dtypes[2]),
+                s.value_depth);
+}
+
+// The operands with separate query, key and value.
+std::vector<void*> separated(const AttentionShape& s, void* const* operands) {
+  const std::vector<OperandPlace> places = s.separate_operands();
+  std::vector<void*> separate(places.size());
+  for (size_t i = 0; i < places.size(); ++i)
+    separate[i] =
+        static_cast<char*>(operands[places[i].operand]) + places[i].offset;
+  return separate;
 }
 
 template <typename T>
 void attention_or_grad(const AttentionShape& s, void* const* operands) {
-  s.forward ? attention<T>(s, operands) : attention_grad<T>(s, operands);
+  const std::vector<void*> separate = separated(s, operands);
+  s.forward ? attention<T>(s, separate.data())
+            : attention_grad<T>(s, separate.data());
 }
 
 struct Attention {

@@ -145,7 +145,10 @@ static void addFusion(OpPassManager &pm, const CompileOptions &,
   widen.device = target.backend;
   widen.features = llvm::join(target.features, ",");
   pm.addPass(createLegalizeKernelTypesPass(widen));
-  // Types of kernels are final now: the layout depends on them.
+  // Types of kernels are final now: the layout depends on them. Packed operands
+  // first, for they need no layout of their own.
+  pm.addNestedPass<func::FuncOp>(
+      createUsePackedAttentionPass({target.backend, widen.features}));
   pm.addNestedPass<func::FuncOp>(
       createUseBshdAttentionPass({target.backend, widen.features}));
   // Now the transposes are known; weights change only with an update.

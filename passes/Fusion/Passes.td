@@ -116,6 +116,37 @@ def LegalizeKernelTypesPass : Pass<"mpc-legalize-kernel-types", "::mlir::ModuleO
   ];
 }
 
+def UsePackedAttentionPass : Pass<"mpc-use-packed-attention", "::mlir::func::FuncOp"> {
+  let summary = "Let attention read query, key and value where one projection has them";
+  let description = [{
+    Many models compute queries, keys and values by one product, [B, T, H D + 2 G
+    D], and take them apart by reshapes, slices and transposes; their gradients
+    are joined again for the gradients of the product. If the device has kernels
+    for it, attention reads all three from that tensor, and its gradient writes
+    one, so that none of these moves are left.
+
+    Any moves will do, as long as strides describe what they do
+    (`StridedView.h`). Ops that share operands or read each other's results
+    change together. Rematerialisation barriers in between prevent it.
+
+    ```mlir
+    %s:3 = train.split %x {axis = 2 : i64, sizes = array<i64: 24, 24, 24>} : (tensor<2x5x72xbf16>) -> (tensor<2x5x24xbf16>, ...)
+    %q = train.reshape %s#0 : (tensor<2x5x24xbf16>) -> tensor<2x5x3x8xbf16>
+    ... // the same for key and value, and transposes of all three to 2x3x5x8
+    %y, %sums = train.attention %qt, %kt, %vt {scale = 1.0 : f32} : (...) -> (tensor<2x3x5x8xbf16>, tensor<2x2x3x5xf32>)
+    // becomes
+    %heads = train.reshape %x : (tensor<2x5x72xbf16>) -> tensor<2x5x9x8xbf16>
+    %z, %sums = train.packed_attention %heads {key_heads = 3 : i64, scale = 1.0 : f32} : (tensor<2x5x9x8xbf16>) -> (tensor<2x5x3x8xbf16>, tensor<2x2x3x5xf32>)
+    ```
+  }];
+  let dependentDialects = ["::mpc::train::TrainDialect"];
+  let options = [
+    DeviceOption,
+    Option<"features", "features", "std::string", /*default=*/"\"\"",
+           "CPU features or architectures of the target, separated by commas">,
+  ];
+}
+
 def UseBshdAttentionPass : Pass<"mpc-use-bshd-attention", "::mlir::func::FuncOp"> {
   let summary = "Let attention read and write heads where projections have them";
   let description = [{

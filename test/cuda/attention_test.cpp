@@ -21,18 +21,7 @@ namespace mpc::test {
 namespace {
 
 using namespace kernels;
-using kernels::testing::as_bshd;
-using kernels::testing::attention_desc;
-using kernels::testing::attention_ids;
-using kernels::testing::AttentionCase;
-using kernels::testing::AttentionExpectation;
-using kernels::testing::kAttentions;
-using kernels::testing::kBiasedAttentions;
-using kernels::testing::kCudaTypes;
-using kernels::testing::Types;
-using kernels::testing::with_dropout;
-using kernels::testing::with_replacing;
-using kernels::testing::with_softcap;
+using namespace kernels::testing;
 
 class CudaAttention : public ::testing::Test {
  protected:
@@ -91,7 +80,7 @@ const AttentionCase kUsual = {1, 2, 1, 9, 11, 8, 16, true};
 TEST_F(CudaAttention, ComposedStaysWithinTheBound) {
   expect_all(context(false), kAttentions);
   expect_all(context(false), kBiasedAttentions);
-  expect_all(context(false), as_bshd(kAttentions));
+  expect_all(context(false), in_other_layouts(kAttentions));
   expect_all(context(false), with_softcap(with_dropout(kAttentions)));
   expect_all(context(false), with_dropout(kBiasedAttentions));
   expect_all(context(false), with_replacing(with_softcap(kBiasedAttentions)));
@@ -105,10 +94,11 @@ TEST_F(CudaAttention, CudnnStaysWithinTheBound) {
   EXPECT_GT(cudnn.executions, 0u);
 }
 
-TEST_F(CudaAttention, CudnnStaysWithinTheBoundOfBshd) {
+TEST_F(CudaAttention, CudnnStaysWithinTheBoundInOtherLayouts) {
   cudnn.engines = {{10, 1000}};
-  expect_all(context(true), as_bshd(kAttentions));
+  expect_all(context(true), as_packed(kAttentions));
   EXPECT_GT(cudnn.executions, 0u);
+  expect_all(context(true), as_bshd(kAttentions));
 }
 
 TEST_F(CudaAttention, CudnnStaysWithinTheBoundDeterministic) {
@@ -116,7 +106,7 @@ TEST_F(CudaAttention, CudnnStaysWithinTheBoundDeterministic) {
   CudaContext device = context(true);
   device.deterministic = true;
   expect_all(device, {kUsual, kAttentions[6]});
-  expect_all(device, as_bshd({kUsual, kAttentions[6]}));
+  expect_all(device, in_other_layouts({kUsual, kAttentions[6]}));
 }
 
 // Versions before 9.10 need a finite number for masked scores.

@@ -52,9 +52,11 @@ extern "C" void mpc_depthwise_grad_weight(DepthwiseWeightParams, const void*,
 extern "C" void mpc_depthwise_sum(const float*, float*, int64_t, int32_t,
                                   int32_t);
 extern "C" void mpc_attention_swap_2(const uint16_t*, uint16_t*, int64_t,
-                                     int64_t, int64_t, int64_t);
+                                     int64_t, int64_t, int64_t, int64_t,
+                                     int64_t);
 extern "C" void mpc_attention_swap_4(const uint32_t*, uint32_t*, int64_t,
-                                     int64_t, int64_t, int64_t);
+                                     int64_t, int64_t, int64_t, int64_t,
+                                     int64_t);
 extern "C" void mpc_channels_first(const float*, float*, int64_t, int64_t,
                                    int64_t);
 extern "C" void mpc_channels_last(const uint16_t*, uint16_t*, int64_t, int64_t,

@@ -131,7 +131,7 @@ TEST_P(Deviceless, AttentionHasAPlan) {
     const std::string how = chosen(desc, deterministic);
     EXPECT_TRUE(begins_with(how, "cudnn:engine ")) << how;
   };
-  for (const auto& list : {cases, as_bshd(cases)})
+  for (const auto& list : {cases, as_bshd(cases), as_packed(cases)})
     for (const AttentionCase& c : list)
       for (KernelId id : attention_ids(c))
         expect_plan(id, c, MPC_DTYPE_BF16, true);

@@ -121,8 +121,14 @@ bool is_forward(KernelId id) {
          std::string_view::npos;
 }
 
+bool is_packed(KernelId id) {
+  return id == KernelId::packed_attention ||
+         id == KernelId::packed_attention_grad;
+}
+
 bool is_bshd(KernelId id) {
-  return id == KernelId::attention_bshd || id == KernelId::attention_grad_bshd;
+  return id == KernelId::attention_bshd ||
+         id == KernelId::attention_grad_bshd || is_packed(id);
 }
 
 // The operand with the logarithms of sums, which have one layout, of a kernel
@@ -135,6 +141,51 @@ KernelDesc with_swapped_heads(KernelDesc desc) {
     if (i != sums_of(desc))
       std::swap(desc.operands[i].shape[1], desc.operands[i].shape[2]);
   return desc;
+}
+
+// Replaces the description of each query, key and value, or their gradients, by
+// that of an operand with the heads of all, and back.
+KernelDesc packed_of(KernelDesc desc) {
+  std::vector<TensorDesc>& operands = desc.operands;
+  const auto pack = [&](size_t first) {
+    operands[first].shape[2] += 2 * operands[first + 1].shape[2];
+    const auto next = operands.begin() + static_cast<ptrdiff_t>(first) + 1;
+    operands.erase(next, next + 2);
+  };
+  if (!is_forward(desc.id)) pack(6);
+  pack(is_forward(desc.id) ? 0 : 1);
+  return desc;
+}
+KernelDesc separate_of(KernelDesc desc) {
+  std::vector<TensorDesc>& operands = desc.operands;
+  const size_t packed = is_forward(desc.id) ? 0 : 1;
+  const int64_t heads = operands[packed + 1].shape[2];
+  const auto separate = [&](size_t operand) {
+    TensorDesc key = operands[operand];
+    key.shape[2] = (key.shape[2] - heads) / 2;
+    operands[operand].shape[2] = heads;
+    operands.insert(operands.begin() + static_cast<ptrdiff_t>(operand) + 1, 2,
+                    key);
+  };
+  if (!is_forward(desc.id)) separate(4);
+  separate(packed);
+  return desc;
+}
+
+// Replaces three operands of [B, T, heads, D] from `first` on by one.
+void pack_heads(int64_t rows, size_t first,
+                std::vector<std::vector<double>>* operands) {
+  std::vector<double> packed;
+  for (int64_t row = 0; row < rows; ++row)
+    for (size_t i = first; i < first + 3; ++i) {
+      const std::vector<double>& part = (*operands)[i];
+      const int64_t width = static_cast<int64_t>(part.size()) / rows;
+      packed.insert(packed.end(), part.begin() + row * width,
+                    part.begin() + (row + 1) * width);
+    }
+  const auto at = operands->begin() + static_cast<ptrdiff_t>(first);
+  *at = std::move(packed);
+  operands->erase(at + 1, at + 3);
 }
 
 // [a, b, c, d] as [a, c, b, d].
@@ -162,6 +213,22 @@ std::vector<AttentionCase> as_bshd(std::vector<AttentionCase> cases) {
   return cases;
 }
 
+std::vector<AttentionCase> as_packed(std::vector<AttentionCase> cases) {
+  std::vector<AttentionCase> packed;
+  for (AttentionCase& c : as_bshd(std::move(cases))) {
+    c.packed = true;
+    if (c.queries == c.keys && c.depth == c.value_depth) packed.push_back(c);
+  }
+  return packed;
+}
+
+std::vector<AttentionCase> in_other_layouts(
+    const std::vector<AttentionCase>& cases) {
+  std::vector<AttentionCase> all = as_bshd(cases);
+  for (const AttentionCase& c : as_packed(cases)) all.push_back(c);
+  return all;
+}
+
 std::vector<AttentionCase> with_dropout(std::vector<AttentionCase> cases) {
   for (AttentionCase& c : cases) c.dropout = 0.3f;
   return cases;
@@ -179,6 +246,8 @@ std::vector<AttentionCase> with_replacing(std::vector<AttentionCase> cases) {
 }
 
 std::vector<KernelId> attention_ids(const AttentionCase& c) {
+  if (c.packed)
+    return {KernelId::packed_attention, KernelId::packed_attention_grad};
   if (c.bshd) return {KernelId::attention_bshd, KernelId::attention_grad_bshd};
   const std::vector<KernelId> ids[] = {
       {KernelId::attention, KernelId::attention_grad},
@@ -234,7 +303,9 @@ KernelDesc attention_desc(KernelId id, const AttentionCase& c,
     desc.operands.insert(desc.operands.end(),
                          {as_result(query), as_result(key), as_result(value)});
   if (has_bias_grad(id)) desc.operands.push_back(biases[0]);
-  return is_bshd(id) ? with_swapped_heads(desc) : desc;
+  if (!is_bshd(id)) return desc;
+  desc = with_swapped_heads(desc);
+  return is_packed(id) ? packed_of(desc) : desc;
 }
 
 // The kernel whose gradient has this shape.
@@ -251,12 +322,18 @@ AttentionExpectation::AttentionExpectation(const KernelDesc& desc)
     expect();
     return;
   }
-  desc_ = with_swapped_heads(desc);
+  desc_ = with_swapped_heads(is_packed(desc.id) ? separate_of(desc) : desc);
   desc_.id =
       is_forward(desc.id) ? KernelId::attention : KernelId::attention_grad;
   expect();
+  swap_heads_of_all();
+  if (is_packed(desc.id)) pack_all();
+  desc_ = desc;
+}
+
+void AttentionExpectation::swap_heads_of_all() {
   const auto swap = [&](size_t operand, std::vector<double>* values) {
-    if (operand != sums_of(desc))
+    if (operand != sums_of(desc_))
       swap_heads(desc_.operands[operand].shape, values);
   };
   for (size_t i = 0; i < inputs_.size(); ++i) swap(i, &inputs_[i]);
@@ -264,7 +341,15 @@ AttentionExpectation::AttentionExpectation(const KernelDesc& desc)
     swap(inputs_.size() + i, &outputs_[i]);
     swap(inputs_.size() + i, &bounds_[i]);
   }
-  desc_ = desc;
+}
+
+void AttentionExpectation::pack_all() {
+  const std::vector<int64_t>& shape = desc_.operands[0].shape;
+  const int64_t rows = shape[0] * shape[2];
+  pack_heads(rows, is_forward(desc_.id) ? 0 : 1, &inputs_);
+  if (is_forward(desc_.id)) return;
+  pack_heads(rows, 0, &outputs_);
+  pack_heads(rows, 0, &bounds_);
 }
 
 void AttentionExpectation::expect() {

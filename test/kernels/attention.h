@@ -22,9 +22,10 @@ struct AttentionCase {
   bool causal;
   float scale = 0.25f;
   std::vector<BiasExtents> biases = {};
-  bool bshd = false;  // Operands are [B, T, H, D]; without biases.
-  float dropout = 0;  // Dropout of the probabilities; not with bshd.
-  float softcap = 0;  // 0 for none.
+  bool bshd = false;    // Operands are [B, T, H, D]; without biases.
+  bool packed = false;  // Query, key and value are one operand. Implies bshd.
+  float dropout = 0;    // Dropout of the probabilities; not with bshd.
+  float softcap = 0;    // 0 for none.
   // The bias that replaces scores where it is not 0, or -1. Half of its
   // elements are 0.
   int64_t replacing = -1;
@@ -32,6 +33,11 @@ struct AttentionCase {
 
 // The same cases of [B, T, H, D].
 std::vector<AttentionCase> as_bshd(std::vector<AttentionCase> cases);
+// Those with as many keys as queries and equal depths, packed.
+std::vector<AttentionCase> as_packed(std::vector<AttentionCase> cases);
+// Both.
+std::vector<AttentionCase> in_other_layouts(
+    const std::vector<AttentionCase>& cases);
 // The same cases with a dropout.
 std::vector<AttentionCase> with_dropout(std::vector<AttentionCase> cases);
 
@@ -130,8 +136,10 @@ class AttentionExpectation {
  private:
   void bound_forward();
   void bound_gradient();
-  // Adds expected results and bounds for operands of [B, H, T, D].
+  // Adds expected results and bounds for separate operands of [B, H, T, D].
   void expect();
+  void swap_heads_of_all();
+  void pack_all();
 
   KernelDesc desc_;
   std::vector<std::vector<double>> inputs_, outputs_, bounds_;

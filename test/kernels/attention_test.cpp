@@ -50,6 +50,11 @@ TEST(Attention, StaysWithinTheBoundInStrips) {
   expect_on_cpu(kLargeAttentions, {{2, false}});
 }
 
+TEST(Attention, StaysWithinTheBoundInOtherLayouts) {
+  expect_on_cpu(in_other_layouts(kAttentions), {{1, false}, {3, true}});
+  expect_on_cpu(in_other_layouts(kLargeAttentions), {{2, false}});
+}
+
 TEST(Attention, StaysWithinTheBoundWithBiases) {
   expect_on_cpu(kBiasedAttentions, {{1, false}, {3, true}});
   expect_on_cpu(kLargeBiasedAttentions, {{2, false}});
@@ -126,7 +131,7 @@ void expect_on_reference(const std::vector<AttentionCase>& cases) {
 TEST(Attention, ReferenceStaysWithinTheBound) {
   expect_on_reference(kAttentions);
   expect_on_reference(kBiasedAttentions);
-  expect_on_reference(as_bshd(kAttentions));
+  expect_on_reference(in_other_layouts(kAttentions));
   expect_on_reference(with_dropout(kAttentions));
   expect_on_reference(with_dropout(kBiasedAttentions));
   expect_on_reference(with_softcap(kAttentions));
@@ -170,6 +175,7 @@ TEST(Attention, AnyNumberOfThreadsGivesTheSameBits) {
   expect_same_bits(kLargeAttentions);
   expect_same_bits(kBiasedAttentions);
   expect_same_bits(kLargeBiasedAttentions);
+  expect_same_bits(as_packed(kLargeAttentions));
   expect_same_bits(with_dropout(kBiasedAttentions));
   expect_same_bits(with_replacing(with_softcap(kBiasedAttentions)));
 }

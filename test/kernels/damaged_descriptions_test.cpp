@@ -49,6 +49,10 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
   bshd.bshd = true;
   for (KernelId id : attention_ids(bshd))
     calls.push_back(attention_desc(id, bshd, f32, f32));
+  AttentionCase packed = {3, 6, 3, 7, 7, 2, 2, true};
+  packed.packed = true;
+  for (KernelId id : attention_ids(packed))
+    calls.push_back(attention_desc(id, packed, f32, f32));
   AttentionCase biased = {3, 6, 3, 2, 7, 2, 2, true};
   biased.biases = {{false, true, true}, {true, false, false}};
   biased = with_replacing(with_softcap({biased}))[0];

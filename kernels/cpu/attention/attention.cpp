@@ -28,6 +28,8 @@ constexpr double kFlopsPerThread = 1e6;
 constexpr int64_t kHeadsPerThread = 4;
 // Keys whose gradients are transposed together; a multiple of a vector.
 constexpr int64_t kKeysTogether = 64;
+// Rows that are prefetched while others are copied.
+constexpr int64_t kRowsAhead = 16;
 // At least the width of a vector.
 constexpr int64_t kVector = 16;
 
@@ -48,9 +50,9 @@ struct Loops {
   void (*softmax_grad)(const Strip& strip, float* scores, const float* p_grads,
                        Sums<const float> sums, const float* shared, void* p,
                        void* score_grads);
-  // The dot products of rows of `width` elements.
+  // The dot products of rows of `width` elements, which are at `stride`.
   void (*dot_rows)(const void* a, const void* b, int64_t rows, int64_t width,
-                   float* dots);
+                   int64_t stride, float* dots);
   // to[columns, rows] = the transpose of from[rows, columns], whose rows are at
   // `stride`. Whole vectors are read and written.
   void (*transpose)(const float* from, int64_t stride, int64_t rows,
@@ -79,6 +81,10 @@ class AttentionKernel : public Kernel {
   size_t scratch_bytes() const override { return threads_ * worker_bytes_; }
   bool run(void* const* operands, void* scratch) const override {
     const ThreadScope scope(1);  // Primitives of oneDNN are for one thread.
+    std::vector<void*> separate(places_.size());
+    for (size_t i = 0; i < places_.size(); ++i)
+      separate[i] =
+          static_cast<char*>(operands[places_[i].operand]) + places_[i].offset;
     std::atomic<bool> ok{true};
     std::atomic<int64_t> next{0};
     parallel(threads_, [&](int worker, int) {
@@ -87,7 +93,7 @@ class AttentionKernel : public Kernel {
         void* buffers[kNumBuffers] = {};
         for (const auto& [buffer, offset] : scratch_)
           buffers[buffer] = memory + offset;
-        if (!run_item(i, operands, buffers, worker)) ok = false;
+        if (!run_item(i, separate.data(), buffers, worker)) ok = false;
       }
     });
     return ok;
@@ -97,6 +103,10 @@ class AttentionKernel : public Kernel {
   AttentionKernel(const AttentionShape& shape, const Context& context,
                   double products)
       : shape_(shape),
+        places_(shape.separate_operands()),
+        query_strides_(shape.query_strides()),
+        key_strides_(shape.key_strides()),
+        result_strides_(shape.result_strides()),
         is_narrow_(shape.dtype == MPC_DTYPE_BF16 && !is_widened(shape.dtype)),
         strips_(shape_, !is_narrow_),
         loops_(best_loops(shape.dtype, is_narrow_)) {
@@ -109,7 +119,8 @@ class AttentionKernel : public Kernel {
     threads_ = threads_for(work, kFlopsPerThread, context.threads);
   }
 
-  // Computes one item; the buffers in scratch memory are set.
+  // Computes one item; the buffers in scratch memory are set, and operands are
+  // separate.
   virtual bool run_item(int64_t item, void* const* operands, void** buffers,
                         int worker) const = 0;
   virtual std::vector<StripProduct> products(const Strip& strip) const = 0;
@@ -148,6 +159,17 @@ class AttentionKernel : public Kernel {
     return StripProducts::Run(*products_, buffers, worker);
   }
 
+  // Rows of queries, of keys and of results. Heads are counted over all
+  // batches, also those of the keys.
+  int64_t query_row(int64_t head, int64_t query) const {
+    return query_strides_.at(head, shape_.heads, query);
+  }
+  int64_t key_row(int64_t key_head, int64_t key) const {
+    return key_strides_.at(key_head, shape_.key_heads, key);
+  }
+  int64_t result_row(int64_t head, int64_t query) const {
+    return result_strides_.at(head, shape_.heads, query);
+  }
   // The address of row `row` of an operand with rows of `width` elements.
   static char* at(void* operand, int64_t row, int64_t width,
                   mpc_dtype_t dtype) {
@@ -157,10 +179,10 @@ class AttentionKernel : public Kernel {
   char* input(void* operand, int64_t row, int64_t width) const {
     return at(operand, row, width, shape_.dtype);
   }
-  // The sums, an operand, from row `row` on.
+  // The sums, an operand, from a query of a head on.
   template <typename T>
-  Sums<T> sums_from(void* operand, int64_t row) const {
-    T* high = static_cast<T*>(operand) + row;
+  Sums<T> sums_from(void* operand, int64_t head, int64_t query) const {
+    T* high = static_cast<T*>(operand) + head * shape_.queries + query;
     return {high, high + shape_.rows()};
   }
   // Sets the addresses of the biases, and `dropout`, which is that of the call.
@@ -190,18 +212,66 @@ class AttentionKernel : public Kernel {
     return {buffer, is_narrow_ ? MPC_DTYPE_BF16 : MPC_DTYPE_F32, s.stride,
             is_transposed};
   }
-  ProductOperand operand(Buffer buffer, int64_t width,
-                         bool is_transposed = false) const {
+  // A matrix of gathered rows.
+  ProductOperand rows(Buffer buffer, int64_t width,
+                      bool is_transposed = false) const {
     return {buffer, shape_.dtype, width, is_transposed};
+  }
+  // Rows of keys or values, which are gathered if `gathers_keys_`.
+  ProductOperand key(Buffer buffer, int64_t width,
+                     bool is_transposed = false) const {
+    return {buffer, shape_.dtype,
+            gathers_keys_ ? width : width * key_strides_.row, is_transposed};
+  }
+  // Products read rows next to each other faster, above all if their distance
+  // is a power of two: rows that are apart are copied.
+  bool gathers() const { return query_strides_.row != 1; }
+  // The address of `count` rows from `row` on, or of their copy in `room`.
+  [[gnu::noinline]] void* gather(void* operand, int64_t row, int64_t step,
+                                 int64_t count, int64_t width,
+                                 void* room) const {
+    const char* from = input(operand, row, width);
+    if (step == 1) return const_cast<char*>(from);
+    const size_t bytes =
+                     static_cast<size_t>(width) * mpc_dtype_size(shape_.dtype),
+                 stride = static_cast<size_t>(step) * bytes;
+    char* to = static_cast<char*>(room);
+    for (int64_t i = 0; i < count; ++i, from += stride, to += bytes) {
+      if (i + kRowsAhead < count)
+        for (size_t byte = 0; byte < bytes; byte += 64)
+          __builtin_prefetch(from + kRowsAhead * stride + byte, 0, 2);
+      std::memcpy(to, from, bytes);
+    }
+    return room;
+  }
+  // Sets the addresses of a head's keys and values, which begin at `row`.
+  [[gnu::noinline]] void gather_keys(void* keys, void* values, int64_t row,
+                                     void** buffers) const {
+    const int64_t step = gathers_keys_ ? key_strides_.row : 1;
+    buffers[kKey] =
+        gather(keys, row, step, shape_.keys, shape_.depth, buffers[kKey]);
+    buffers[kValue] = gather(values, row, step, shape_.keys, shape_.value_depth,
+                             buffers[kValue]);
+  }
+  // Scratch memory for gathered rows.
+  [[gnu::noinline]] void add_room(
+      Buffer buffer, int64_t count, int64_t width,
+      std::vector<std::pair<Buffer, int64_t>>* room) const {
+    room->emplace_back(
+        buffer,
+        count * width * static_cast<int64_t>(mpc_dtype_size(shape_.dtype)));
   }
 
   const AttentionShape shape_;
+  const std::vector<OperandPlace> places_;
+  const HeadStrides query_strides_, key_strides_, result_strides_;
   // Whether products are bf16: probabilities and the gradients of scores are
   // then stored separately from f32 scores.
   const bool is_narrow_;
   const Strips strips_;
   const Loops loops_;
   int threads_;
+  bool gathers_keys_ = false;
 
  private:
   int64_t items_;
@@ -221,17 +291,23 @@ class Forward final : public AttentionKernel {
     std::vector<std::pair<Buffer, int64_t>> room = {
         {kScores, strips_.elements() * 4}};
     if (is_narrow_) room.emplace_back(kP, strips_.elements() * 2);
+    if (gathers()) add_room(kQuery, strips_.rows(), shape.depth, &room);
+    gathers_keys_ = gathers() && strips_per_item_ == strips;
+    if (gathers_keys_) {
+      add_room(kKey, shape.keys, shape.depth, &room);
+      add_room(kValue, shape.keys, shape.value_depth, &room);
+    }
     make(heads * strips / strips_per_item_, std::move(room));
   }
 
  protected:
   std::vector<StripProduct> products(const Strip& s) const override {
     const int64_t d = shape_.depth, e = shape_.value_depth;
-    return {{operand(kQuery, d), operand(kKey, d, true), scores(s, kScores),
-             s.rows, s.count, d},
+    return {{rows(kQuery, d), key(kKey, d, true), scores(s, kScores), s.rows,
+             s.count, d},
             {probabilities(s, kP),
-             operand(kValue, e),
-             {kResult, shape_.result_dtypes[0], e},
+             key(kValue, e),
+             {kResult, shape_.result_dtypes[0], e * result_strides_.row},
              s.rows,
              e,
              s.count}};
@@ -241,9 +317,8 @@ class Forward final : public AttentionKernel {
                 int worker) const override {
     const int64_t head = item * strips_per_item_ / strips_.count();
     const int64_t first = item * strips_per_item_ % strips_.count();
-    const int64_t keys = key_head_of(head) * shape_.keys;
-    buffers[kKey] = input(operands[1], keys, shape_.depth);
-    buffers[kValue] = input(operands[2], keys, shape_.value_depth);
+    const int64_t keys = key_row(key_head_of(head), 0);
+    gather_keys(operands[1], operands[2], keys, buffers);
     if (!buffers[kP]) buffers[kP] = buffers[kScores];
     StripProducts::Run products = products_of(buffers, worker);
     // With `causal`, the longest strips of a head start first.
@@ -261,13 +336,14 @@ class Forward final : public AttentionKernel {
     const Dropout dropout = dropout_of(operands);
     set_operands(&strip, operands, head, dropout);
     const size_t results = shape_.first_result();
-    const int64_t first = head * shape_.queries + strip.first;
-    buffers[kQuery] = input(operands[0], first, shape_.depth);
-    buffers[kResult] = at(operands[results], first, shape_.value_depth,
-                          shape_.result_dtypes[0]);
+    buffers[kQuery] =
+        gather(operands[0], query_row(head, strip.first), query_strides_.row,
+               strip.rows, shape_.depth, buffers[kQuery]);
+    buffers[kResult] = at(operands[results], result_row(head, strip.first),
+                          shape_.value_depth, shape_.result_dtypes[0]);
     if (!products->multiply(list(index), 0)) return false;
     loops_.softmax(strip, static_cast<float*>(buffers[kScores]), buffers[kP],
-                   sums_from<float>(operands[results + 1], first));
+                   sums_from<float>(operands[results + 1], head, strip.first));
     return products->multiply(list(index), 1);
   }
 
@@ -292,6 +368,13 @@ class Backward final : public AttentionKernel {
       if (!writes_sums(sums))
         room.emplace_back(sums.buffer, sum_elements(sums) * 4);
     room.emplace_back(kShared, strips_.rows() * 4);
+    gathers_keys_ = gathers();
+    if (gathers()) {
+      add_room(kQuery, strips_.rows(), shape.depth, &room);
+      add_room(kGrad, strips_.rows(), shape.value_depth, &room);
+      add_room(kKey, shape.keys, shape.depth, &room);
+      add_room(kValue, shape.keys, shape.value_depth, &room);
+    }
     if (shape.softcap > 0) room.emplace_back(kSlopes, strips_.stride() * 4);
     room.emplace_back(
         kRows,
@@ -303,15 +386,15 @@ class Backward final : public AttentionKernel {
  protected:
   std::vector<StripProduct> products(const Strip& s) const override {
     const int64_t d = shape_.depth, e = shape_.value_depth;
-    return {{operand(kQuery, d), operand(kKey, d, true), scores(s, kScores),
-             s.rows, s.count, d},
-            {operand(kGrad, e), operand(kValue, e, true), scores(s, kPGrads),
-             s.rows, s.count, e},
-            sum(s, kP, kGrad, e, kValueGrad),
-            sum(s, kScoreGrads, kQuery, d, kKeyGrad),
+    return {{rows(kQuery, d), key(kKey, d, true), scores(s, kScores), s.rows,
+             s.count, d},
+            {rows(kGrad, e), key(kValue, e, true), scores(s, kPGrads), s.rows,
+             s.count, e},
+            sum(s, kP, rows(kGrad, e, !is_narrow_), e, kValueGrad),
+            sum(s, kScoreGrads, rows(kQuery, d, !is_narrow_), d, kKeyGrad),
             {probabilities(s, kScoreGrads),
-             operand(kKey, d),
-             {kQueryGrad, shape_.result_dtypes[0], d},
+             key(kKey, d),
+             {kQueryGrad, shape_.result_dtypes[0], d * query_strides_.row},
              s.rows,
              d,
              s.count}};
@@ -368,9 +451,8 @@ class Backward final : public AttentionKernel {
 
   bool run_key_head(int64_t key_head, void* const* operands, void** buffers,
                     int worker) const {
-    const int64_t keys = key_head * shape_.keys;
-    buffers[kKey] = input(operands[2], keys, shape_.depth);
-    buffers[kValue] = input(operands[3], keys, shape_.value_depth);
+    const int64_t keys = key_row(key_head, 0);
+    gather_keys(operands[2], operands[3], keys, buffers);
     if (!buffers[kP]) {
       buffers[kP] = buffers[kScores];
       buffers[kScoreGrads] = buffers[kPGrads];
@@ -400,17 +482,17 @@ class Backward final : public AttentionKernel {
   // A product whose result is increased by that of each strip: [keys, width],
   // or, if no type is narrow, its transpose, which needs no transpose of the
   // probabilities.
-  StripProduct sum(const Strip& s, Buffer probability, Buffer rows,
+  StripProduct sum(const Strip& s, Buffer probability, ProductOperand rows,
                    int64_t width, Buffer result) const {
     if (is_narrow_)
       return {probabilities(s, probability, true),
-              operand(rows, width),
+              rows,
               {result, MPC_DTYPE_F32, width},
               s.count,
               width,
               s.rows,
               true};
-    return {operand(rows, width, true),
+    return {rows,
             probabilities(s, probability),
             {result, MPC_DTYPE_F32, strips_.stride()},
             width,
@@ -430,7 +512,8 @@ class Backward final : public AttentionKernel {
   }
   // Whether the sums are in the result itself.
   bool writes_sums(const Summed& sums) const {
-    return is_narrow_ && shape_.result_dtypes[sums.result] == MPC_DTYPE_F32;
+    return is_narrow_ && shape_.result_dtypes[sums.result] == MPC_DTYPE_F32 &&
+           key_strides_.row == 1;
   }
   int64_t sum_elements(const Summed& sums) const {
     return sums.width * (is_narrow_ ? shape_.keys : strips_.stride());
@@ -440,15 +523,19 @@ class Backward final : public AttentionKernel {
               void* to) const {
     const mpc_dtype_t dtype = shape_.result_dtypes[sums.result];
     const Conversion conversion(dtype);
+    // Rows of the result from `key` on.
+    const auto rows_of = [&](int64_t key, int64_t count) {
+      const int64_t stride = key_strides_.row * sums.width;
+      return Part{key * stride, count, sums.width, stride};
+    };
     if (is_narrow_) {
-      conversion.round(from, Part::flat(0, shape_.keys * sums.width), to);
+      conversion.round(from, rows_of(0, shape_.keys), to);
       return;
     }
     for (int64_t key = 0; key < shape_.keys; key += kKeysTogether) {
       const int64_t count = std::min(kKeysTogether, shape_.keys - key);
       loops_.transpose(from + key, strips_.stride(), sums.width, count, rows);
-      conversion.round(rows, Part::flat(0, count * sums.width),
-                       at(to, key, sums.width, dtype));
+      conversion.round(rows, rows_of(key, count), to);
     }
   }
 
@@ -461,22 +548,26 @@ class Backward final : public AttentionKernel {
       strip.bias_grad = static_cast<float*>(operands[results() + 3]) +
                         shape_.bias_at(0, head, strip.first);
     strip.slopes = static_cast<float*>(buffers[kSlopes]);
-    const int64_t first = head * shape_.queries + strip.first;
+    const int64_t query = query_row(head, strip.first),
+                  result = result_row(head, strip.first);
     const int64_t d = shape_.depth, e = shape_.value_depth;
-    buffers[kGrad] = input(operands[0], first, e);
-    buffers[kQuery] = input(operands[1], first, d);
+    buffers[kGrad] = gather(operands[0], result, result_strides_.row,
+                            strip.rows, e, buffers[kGrad]);
+    buffers[kQuery] = gather(operands[1], query, query_strides_.row, strip.rows,
+                             d, buffers[kQuery]);
     buffers[kQueryGrad] =
-        at(operands[results()], first, d, shape_.result_dtypes[0]);
+        at(operands[results()], query, d, shape_.result_dtypes[0]);
     float* shared = static_cast<float*>(buffers[kShared]);
-    loops_.dot_rows(buffers[kGrad], input(operands[4], first, e), strip.rows, e,
-                    shared);
+    loops_.dot_rows(input(operands[0], result, e),
+                    input(operands[4], result, e), strip.rows, e,
+                    e * result_strides_.row, shared);
     const size_t list = this->list(index);
     if (!products->multiply(list, 0) || !products->multiply(list, 1))
       return false;
     loops_.softmax_grad(strip, static_cast<float*>(buffers[kScores]),
                         static_cast<const float*>(buffers[kPGrads]),
-                        sums_from<const float>(operands[5], first), shared,
-                        buffers[kP], buffers[kScoreGrads]);
+                        sums_from<const float>(operands[5], head, strip.first),
+                        shared, buffers[kP], buffers[kScoreGrads]);
     return products->multiply(list, 2) && products->multiply(list, 3) &&
            products->multiply(list, 4);
   }

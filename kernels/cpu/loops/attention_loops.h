@@ -304,10 +304,10 @@ void softmax_grad_strip(const Strip& s, float* scores, const float* p_grads,
 
 template <typename T>
 void dot_rows(const void* a, const void* b, int64_t rows, int64_t width,
-              float* dots) {
+              int64_t stride, float* dots) {
   for (int64_t i = 0; i < rows; ++i) {
-    const T* left = static_cast<const T*>(a) + i * width;
-    const T* right = static_cast<const T*>(b) + i * width;
+    const T* left = static_cast<const T*>(a) + i * stride;
+    const T* right = static_cast<const T*>(b) + i * stride;
     F32 sums = {};
     for (int64_t j = 0; j < width; j += kWidth) {
       F32 x, y;

@@ -14,20 +14,18 @@ namespace {
 
 using namespace cuda;
 
-// Tensors are the operands in the order of the catalog, then those of the graph
-// in the workspace.
+// Tensors are the operands in the order of the catalog, with separate query,
+// key and value, then those of the graph in the workspace.
 class CudnnAttention final : public CudaKernel {
  public:
   CudnnAttention(const CudaContext& context, const AttentionProblem& problem,
                  const PlanRequest& request,
                  std::shared_ptr<const CudnnPlan> plan)
       : context_(context),
-        forward_(problem.forward),
-        rows_(static_cast<size_t>(problem.shape.rows())),
-        operands_(problem.forward ? 5 : 9),
+        shape_(problem.shape),
+        places_(shape_.separate_operands()),
         plan_(std::move(plan)) {
-    const size_t operands = operands_;
-    for (size_t i = operands; i < request.tensors.size(); ++i) {
+    for (size_t i = places_.size(); i < request.tensors.size(); ++i) {
       offsets_.push_back(plan_offset_);
       plan_offset_ += aligned(static_cast<size_t>(request.tensors[i].shape[0]) *
                               sizeof(float));
@@ -42,25 +40,26 @@ class CudnnAttention final : public CudaKernel {
   }
   std::string enqueue(const CUdeviceptr* operands, CUdeviceptr workspace,
                       CUstream stream) const override {
+    std::vector<CUdeviceptr> tensors(places_.size());
+    for (size_t i = 0; i < places_.size(); ++i)
+      tensors[i] = operands[places_[i].operand] + places_[i].offset;
     // cuDNN represents each logarithm of a sum as one number, the high part.
     // The low parts are 0.
-    if (forward_) {
-      const size_t bytes = rows_ * sizeof(float);
+    if (shape_.forward) {
+      const size_t bytes = static_cast<size_t>(shape_.rows()) * sizeof(float);
       const CUresult result = context_.driver->cuMemsetD8Async(
-          operands[4] + bytes, 0, bytes, stream);
+          tensors[4] + bytes, 0, bytes, stream);
       if (result != CUDA_SUCCESS)
         return describe_error(*context_.driver, "cuMemsetD8Async", result);
     }
-    std::vector<CUdeviceptr> tensors(operands, operands + operands_);
     for (size_t offset : offsets_) tensors.push_back(workspace + offset);
     return plan_->run(tensors.data(), workspace + plan_offset_, stream);
   }
 
  private:
   const CudaContext context_;  // A copy, which keeps the library's handle.
-  const bool forward_;
-  const size_t rows_;
-  const size_t operands_;
+  const AttentionShape shape_;
+  const std::vector<OperandPlace> places_;
   const std::shared_ptr<const CudnnPlan> plan_;
   std::vector<size_t> offsets_;
   size_t plan_offset_ = 0;  // Offset of the plan's part of the workspace.
@@ -75,16 +74,18 @@ PlanRequest request_for(const AttentionProblem& problem) {
     request.uids.push_back(uid);
     request.tensors.push_back({dtype, {elements}});
   };
+  // Rows of memory; heads of other operands may be between them.
   const int64_t rows = s.rows();
-  const int64_t keys = s.batch * s.key_heads * s.keys;
+  const int64_t queries = s.batch * s.query_strides().batch;
+  const int64_t keys = s.batch * s.key_strides().batch;
   if (!problem.forward) add(kUidGrad, s.dtype, rows * s.value_depth);
-  add(kUidQuery, s.dtype, rows * s.depth);
+  add(kUidQuery, s.dtype, queries * s.depth);
   add(kUidKey, s.dtype, keys * s.depth);
   add(kUidValue, s.dtype, keys * s.value_depth);
   add(kUidResult, s.dtype, rows * s.value_depth);
   add(kUidLogSumExp, MPC_DTYPE_F32, rows);
   if (!problem.forward) {
-    add(kUidQueryGrad, s.dtype, rows * s.depth);
+    add(kUidQueryGrad, s.dtype, queries * s.depth);
     add(kUidKeyGrad, s.dtype, keys * s.depth);
     add(kUidValueGrad, s.dtype, keys * s.value_depth);
     add(kUidShared, MPC_DTYPE_F32, rows);
@@ -147,7 +148,7 @@ std::unique_ptr<CudaKernel> make_cuda_attention(const AttentionShape& shape,
       return std::make_unique<CudnnAttention>(context, problem, request, plan);
   }
   AttentionShape composed = shape;
-  composed.bshd = false;
+  composed.bshd = composed.packed = false;
   auto kernel =
       make_composed_attention(composed, context, std::move(why), error);
   if (!kernel || !shape.bshd) return kernel;

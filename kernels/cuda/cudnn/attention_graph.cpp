@@ -188,7 +188,7 @@ struct Operands {
         query_strides(strides_of(s.query_strides(), s.depth)),
         key_strides(strides_of(s.key_strides(), s.depth)),
         value_strides(strides_of(s.key_strides(), s.value_depth)),
-        result_strides(strides_of(s.query_strides(), s.value_depth)),
+        result_strides(strides_of(s.result_strides(), s.value_depth)),
         query(build->in_memory(kUidQuery, type, query_dims, query_strides)),
         transposed_key(build->in_memory(kUidKey, type, swapped(key_dims),
                                         swapped(key_strides))),
@@ -316,7 +316,7 @@ std::string AttentionProblem::key() const {
   // The plan holds the scale.
   text += " scale " + std::to_string(float_bits(shape.scale));
   text += shape.causal ? " causal" : "";
-  return text + (shape.bshd ? " bshd" : "");
+  return text + (shape.packed ? " packed" : shape.bshd ? " bshd" : "");
 }
 
 std::vector<std::pair<int64_t, float>> AttentionProblem::scalars() const {

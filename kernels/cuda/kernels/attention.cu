@@ -252,11 +252,14 @@ __device__ __forceinline__ void bias_grad(const AttentionParams& p,
   }
 }
 
-// Copies [batch, rows, columns, depth] to [batch, columns, rows, depth].
+// Copies [batch, rows, columns, depth] to [batch, columns, rows, depth]. The
+// columns of a row are part of `from_row` columns, the rows of a column, in
+// `to`, of `to_row` rows.
 template <typename T>
 __device__ __forceinline__ void swap_heads(const T* from, T* to, int64_t count,
                                            int64_t rows, int64_t columns,
-                                           int64_t depth) {
+                                           int64_t depth, int64_t from_row,
+                                           int64_t to_row) {
   const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int64_t first =
       static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
@@ -265,18 +268,19 @@ __device__ __forceinline__ void swap_heads(const T* from, T* to, int64_t count,
     const int64_t at = i / depth;
     const int64_t row = at % rows, column = at / rows % columns;
     const int64_t batch = at / rows / columns;
-    to[i] = from[((batch * rows + row) * columns + column) * depth + i % depth];
+    to[((batch * columns + column) * to_row + row) * depth + i % depth] =
+        from[((batch * rows + row) * from_row + column) * depth + i % depth];
   }
 }
 
 }  // namespace
 
-#define MPC_ATTENTION_SWAP(bytes, T)                                  \
-  extern "C" __global__ void __launch_bounds__(256)                   \
-      mpc_attention_swap_##bytes(const T* from, T* to, int64_t count, \
-                                 int64_t rows, int64_t columns,       \
-                                 int64_t depth) {                     \
-    swap_heads(from, to, count, rows, columns, depth);                \
+#define MPC_ATTENTION_SWAP(bytes, T)                                           \
+  extern "C" __global__ void __launch_bounds__(256)                            \
+      mpc_attention_swap_##bytes(const T* from, T* to, int64_t count,          \
+                                 int64_t rows, int64_t columns, int64_t depth, \
+                                 int64_t from_row, int64_t to_row) {           \
+    swap_heads(from, to, count, rows, columns, depth, from_row, to_row);       \
   }
 MPC_ATTENTION_SWAP(2, uint16_t)
 MPC_ATTENTION_SWAP(4, uint32_t)

@@ -1,5 +1,5 @@
-// Attention of [B, T, H, D] by a kernel for [B, H, T, D]: operands are copied
-// into the workspace and results out of it.
+// Attention of [B, T, H, D], packed or not, by a kernel for [B, H, T, D]:
+// operands are copied into the workspace and results out of it.
 
 #include <utility>
 #include <vector>
@@ -19,6 +19,7 @@ struct Copy {
   size_t operand;
   bool is_result;
   int64_t heads, rows;  // Rows are those of a head in a batch.
+  int64_t row;          // Heads of a row, perhaps also of other operands.
   int64_t depth;
   mpc_dtype_t dtype;
   // Set by make().
@@ -29,28 +30,36 @@ struct Copy {
 
 std::vector<Copy> copies_for(const AttentionShape& s) {
   std::vector<Copy> copies;
-  const auto of_query = [&](size_t operand, int64_t depth, mpc_dtype_t dtype,
-                            bool is_result) {
-    copies.push_back({operand, is_result, s.heads, s.queries, depth, dtype});
+  const auto add = [&](size_t operand, int64_t heads, int64_t rows,
+                       const HeadStrides& strides, int64_t depth) {
+    const size_t first_result = s.first_result();
+    const bool is_result = operand >= first_result;
+    copies.push_back(
+        {operand, is_result, heads, rows, strides.row, depth,
+         is_result ? s.result_dtypes[operand - first_result] : s.dtype});
   };
-  const auto of_key = [&](size_t operand, int64_t depth, mpc_dtype_t dtype,
-                          bool is_result) {
-    copies.push_back({operand, is_result, s.key_heads, s.keys, depth, dtype});
+  const auto add_query = [&](size_t operand) {
+    add(operand, s.heads, s.queries, s.query_strides(), s.depth);
   };
-  const int64_t d = s.depth, e = s.value_depth;
+  const auto add_key = [&](size_t operand, int64_t depth) {
+    add(operand, s.key_heads, s.keys, s.key_strides(), depth);
+  };
+  const auto add_result = [&](size_t operand) {
+    add(operand, s.heads, s.queries, s.result_strides(), s.value_depth);
+  };
   const size_t query = s.forward ? 0 : 1;
-  of_query(query, d, s.dtype, false);
-  of_key(query + 1, d, s.dtype, false);
-  of_key(query + 2, e, s.dtype, false);
+  add_query(query);
+  add_key(query + 1, s.depth);
+  add_key(query + 2, s.value_depth);
   if (s.forward) {
-    of_query(3, e, s.result_dtypes[0], true);
+    add_result(3);
     return copies;
   }
-  of_query(0, e, s.dtype, false);
-  of_query(4, e, s.dtype, false);
-  of_query(6, d, s.result_dtypes[0], true);
-  of_key(7, d, s.result_dtypes[1], true);
-  of_key(8, e, s.result_dtypes[2], true);
+  add_result(0);
+  add_result(4);
+  add_query(6);
+  add_key(7, s.depth);
+  add_key(8, s.value_depth);
   return copies;
 }
 
@@ -59,12 +68,12 @@ class BshdAttention final : public CudaKernel {
   BshdAttention(const AttentionShape& shape, const CudaContext& context,
                 std::unique_ptr<CudaKernel> inner)
       : context_(context),
+        shape_(shape),
         inner_(std::move(inner)),
-        operands_(shape.forward ? 5 : 9),
         copies_(copies_for(shape)) {}
 
   // Returns what failed.
-  std::string make(int64_t batch) {
+  std::string make() {
     for (Copy& copy : copies_) {
       const size_t bytes = mpc_dtype_size(copy.dtype);
       std::string error;
@@ -72,7 +81,7 @@ class BshdAttention final : public CudaKernel {
           context_,
           bytes == 2 ? "mpc_attention_swap_2" : "mpc_attention_swap_4", &error);
       if (!copy.function) return error;
-      copy.count = batch * copy.heads * copy.rows * copy.depth;
+      copy.count = shape_.batch * copy.heads * copy.rows * copy.depth;
       copy.offset = inner_offset_;
       inner_offset_ += aligned(static_cast<size_t>(copy.count) * bytes);
     }
@@ -88,13 +97,16 @@ class BshdAttention final : public CudaKernel {
 
   std::string enqueue(const CUdeviceptr* operands, CUdeviceptr workspace,
                       cuda::CUstream stream) const override {
-    std::vector<CUdeviceptr> copied(operands, operands + operands_);
+    const std::vector<OperandPlace> places = shape_.separate_operands();
+    std::vector<CUdeviceptr> separate(places.size());
+    for (size_t i = 0; i < places.size(); ++i)
+      separate[i] = operands[places[i].operand] + places[i].offset;
+    std::vector<CUdeviceptr> copied = separate;
     for (const Copy& copy : copies_) {
       copied[copy.operand] = workspace + copy.offset;
       if (copy.is_result) continue;
       const std::string error =
-          run_copy(copy, copy.rows, copy.heads, operands[copy.operand],
-                   copied[copy.operand], stream);
+          run_copy(copy, separate[copy.operand], copied[copy.operand], stream);
       if (!error.empty()) return error;
     }
     const std::string error =
@@ -103,26 +115,31 @@ class BshdAttention final : public CudaKernel {
     for (const Copy& copy : copies_) {
       if (!copy.is_result) continue;
       const std::string failed =
-          run_copy(copy, copy.heads, copy.rows, copied[copy.operand],
-                   operands[copy.operand], stream);
+          run_copy(copy, copied[copy.operand], separate[copy.operand], stream);
       if (!failed.empty()) return failed;
     }
     return "";
   }
 
  private:
-  // Copies [B, rows, columns, D] to [B, columns, rows, D].
-  std::string run_copy(const Copy& copy, int64_t rows, int64_t columns,
-                       CUdeviceptr from, CUdeviceptr to,
+  // Copies [B, rows, heads, D] to [B, heads, rows, D]; results back.
+  std::string run_copy(const Copy& copy, CUdeviceptr from, CUdeviceptr to,
                        cuda::CUstream stream) const {
     int64_t count = copy.count, depth = copy.depth;
-    void* parameters[] = {&from, &to, &count, &rows, &columns, &depth};
+    int64_t rows = copy.rows, columns = copy.heads;
+    int64_t from_row = copy.row, to_row = copy.rows;
+    if (copy.is_result) {
+      std::swap(rows, columns);
+      std::swap(from_row, to_row);
+    }
+    void* parameters[] = {&from,    &to,    &count,    &rows,
+                          &columns, &depth, &from_row, &to_row};
     return launch(*context_.driver, copy.function, count, stream, parameters);
   }
 
   const CudaContext context_;  // A copy, which keeps the module.
+  const AttentionShape shape_;
   const std::unique_ptr<CudaKernel> inner_;
-  const size_t operands_;
   std::vector<Copy> copies_;
   size_t inner_offset_ = 0;  // The workspace of `inner_` follows the copies.
 };
@@ -134,7 +151,7 @@ std::unique_ptr<CudaKernel> make_bshd_attention(
     std::unique_ptr<CudaKernel> inner, std::string* error) {
   auto kernel =
       std::make_unique<BshdAttention>(shape, context, std::move(inner));
-  *error = kernel->make(shape.batch);
+  *error = kernel->make();
   if (!error->empty()) return nullptr;
   return kernel;
 }

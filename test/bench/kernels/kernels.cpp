@@ -157,21 +157,27 @@ void compare_pools(mpc_dtype_t dtype) {
     }
 }
 
-// The attention of GPT-2, and of a model with shorter sequences.
+// The attention of GPT-2, and of models with other lengths, in all layouts.
 void compare_attentions(mpc_dtype_t dtype) {
   for (const int64_t length : {128, 256, 1024, 4096})
     for (const bool causal : {false, true})
-      for (KernelId id : {KernelId::attention, KernelId::attention_grad}) {
-        const bool forward = id == KernelId::attention;
-        const kernels::testing::AttentionCase c{
+      for (const char* layout : {"", " bshd", " packed"}) {
+        kernels::testing::AttentionCase c{
             4096 / length, 12, 12, length, length, 64, 64, causal, 0.125f};
-        // Two products forward, five backward; half of each if causal.
-        const double flops = (forward ? 4.0 : 10.0) * 4096 * 12 * 64 *
-                             static_cast<double>(length) * (causal ? 0.5 : 1.0);
-        compare(((forward ? "attention " : "d attention ") +
-                 std::to_string(length) + (causal ? " causal" : ""))
-                    .c_str(),
-                kernels::testing::attention_desc(id, c, dtype, dtype), flops);
+        c.packed = std::strcmp(layout, " packed") == 0;
+        c.bshd = *layout != '\0';
+        const auto ids = kernels::testing::attention_ids(c);
+        for (const KernelId id : ids) {
+          const bool forward = id == ids[0];
+          // Two products forward, five backward; half of each if causal.
+          const double flops = (forward ? 4.0 : 10.0) * 4096 * 12 * 64 *
+                               static_cast<double>(length) *
+                               (causal ? 0.5 : 1.0);
+          compare(((forward ? "attention " : "d attention ") +
+                   std::to_string(length) + (causal ? " causal" : "") + layout)
+                      .c_str(),
+                  kernels::testing::attention_desc(id, c, dtype, dtype), flops);
+        }
       }
 }
 

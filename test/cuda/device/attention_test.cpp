@@ -15,7 +15,8 @@ class DeviceAttention : public ::testing::TestWithParam<size_t> {
     return all_of<AttentionCase>(
         {kAttentions, kLargeAttentions, kBiasedAttentions,
          kLargeBiasedAttentions, as_bshd(kAttentions),
-         as_bshd(kLargeAttentions), with_dropout(kAttentions),
+         as_bshd(kLargeAttentions), as_packed(kAttentions),
+         as_packed(kLargeAttentions), with_dropout(kAttentions),
          with_dropout(kLargeAttentions), with_dropout(kBiasedAttentions),
          with_softcap(kAttentions),
          with_replacing(with_softcap(kBiasedAttentions))})[GetParam()];
@@ -56,13 +57,15 @@ TEST_P(DeviceAttention, Composed) {
   expect_all(without);
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, DeviceAttention,
-                         ::testing::Range(size_t{0},
-                                          4 * kAttentions.size() +
-                                              3 * kLargeAttentions.size() +
-                                              3 * kBiasedAttentions.size() +
-                                              kLargeBiasedAttentions.size()),
-                         number_of);
+INSTANTIATE_TEST_SUITE_P(
+    Cases, DeviceAttention,
+    ::testing::Range(size_t{0}, 4 * kAttentions.size() +
+                                    as_packed(kAttentions).size() +
+                                    as_packed(kLargeAttentions).size() +
+                                    3 * kLargeAttentions.size() +
+                                    3 * kBiasedAttentions.size() +
+                                    kLargeBiasedAttentions.size()),
+    number_of);
 
 // A composed attention is correct, but several times slower: transformers must
 // use cuDNN's.
@@ -73,7 +76,8 @@ TEST(Device, AttentionOf16BitIsCudnns) {
   const AttentionCase vit = {2, 12, 12, 197, 197, 64, 64, false, 0.125f};
   for (const CudaContext& context : {untimed(), device().context})
     for (const AttentionCase& c :
-         {gpt, vit, as_bshd({gpt})[0], as_bshd({vit})[0]})
+         {gpt, vit, as_bshd({gpt})[0], as_bshd({vit})[0], as_packed({gpt})[0],
+          as_packed({vit})[0]})
       for (KernelId id : attention_ids(c))
         for (const Types t : types()) {
           if (t.dtype == MPC_DTYPE_F32 || t.dtype != t.result) continue;

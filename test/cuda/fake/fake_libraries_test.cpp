@@ -198,8 +198,9 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
         attention_desc(id, kAttentions[7], MPC_DTYPE_F32, MPC_DTYPE_F32));
   AttentionCase bshd = kAttentions[7];
   bshd.bshd = true;
-  for (KernelId id : attention_ids(bshd))
-    calls.push_back(attention_desc(id, bshd, MPC_DTYPE_F32, MPC_DTYPE_F32));
+  for (const AttentionCase& c : {bshd, as_packed({kAttentions[8]})[0]})
+    for (KernelId id : attention_ids(c))
+      calls.push_back(attention_desc(id, c, MPC_DTYPE_F32, MPC_DTYPE_F32));
   const CublasLt* cublaslt = context.cublaslt;
   const Cudnn* cudnn = context.cudnn;
   for (const KernelDesc& call : calls) {
@@ -211,7 +212,9 @@ TEST_F(FakeLibrariesTest, KernelsNeedTheLibrariesThatTheCatalogLists) {
                               call.id == KernelId::attention ||
                               call.id == KernelId::attention_grad ||
                               call.id == KernelId::attention_bshd ||
-                              call.id == KernelId::attention_grad_bshd);
+                              call.id == KernelId::attention_grad_bshd ||
+                              call.id == KernelId::packed_attention ||
+                              call.id == KernelId::packed_attention_grad);
     std::string error;
     context.cublaslt = multiplies ? cublaslt : nullptr;
     context.cudnn = convolves ? cudnn : nullptr;

@@ -54,6 +54,11 @@ TEST(Flops, OfAttention) {
     EXPECT_EQ(count_flops(attention_desc(id, bshd, f32, f32)),
               id == KernelId::attention_bshd ? pairs * (2 * (8 + 4) + 14)
                                              : pairs * (6 * 8 + 4 * 4 + 16));
+  AttentionCase packed = {2, 6, 2, 5, 5, 8, 8, false};
+  packed.packed = true;
+  EXPECT_EQ(
+      count_flops(attention_desc(KernelId::packed_attention, packed, f32, f32)),
+      2u * 6 * 5 * 5 * (2 * 16 + 14));
   // Query i sees keys 0 to i.
   AttentionCase causal = c;
   causal.causal = true;

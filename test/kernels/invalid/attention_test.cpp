@@ -91,18 +91,53 @@ TEST(Attention, RefusesWrongShapesOfBshd) {
                  "found [2, 2, 7, 3]");
 }
 
-TEST(Attention, CpusHaveNoBshd) {
-  AttentionCase c{2, 6, 2, 5, 7, 4, 3, false};
-  c.bshd = true;
-  for (KernelId id : attention_ids(c)) {
-    std::string error;
-    EXPECT_FALSE(
-        make_cpu_kernel(attention_desc(id, c, bf16, bf16), {2, false}, &error));
-    EXPECT_NE(error.find("has no kernel for CPUs; compile the model for target "
-                         "cpu"),
-              std::string::npos)
-        << error;
-  }
+TEST(Attention, RefusesWrongShapesOfPacked) {
+  AttentionCase c{2, 6, 2, 5, 5, 4, 4, true};
+  c.bshd = c.packed = true;
+  const auto forward = [&] {
+    return attention_desc(KernelId::packed_attention, c, f32, f32);
+  };
+  const auto backward = [&] {
+    return attention_desc(KernelId::packed_attention_grad, c, bf16, bf16);
+  };
+  KernelDesc desc = forward();
+  desc.operands[0].shape = {2, 5, 6, 4};
+  expect_refused(desc,
+                 "packed_attention: [2, 5, 6, 4] is not a query of 6 heads "
+                 "with keys and values, or not the gradient's shape");
+  desc.operands[0].shape = {2, 5, 9, 4};
+  expect_refused(desc,
+                 "packed_attention: [2, 5, 9, 4] is not a query of 6 heads "
+                 "with keys and values, or not the gradient's shape");
+  desc.operands[0].shape = {2, 5, 14, 4};  // Four heads of keys.
+  expect_refused(desc,
+                 "packed_attention: a query of [2, 5, 6, 4] has no keys of "
+                 "[2, 5, 4, 4] and values of [2, 5, 4, 4]");
+  desc.operands[0].shape = {2, 50, 4};
+  expect_refused(desc, "packed_attention: operand 0 must have rank 4, found 3");
+  desc = forward();
+  desc.operands[1].shape = {2, 5, 6};
+  expect_refused(desc, "packed_attention: operand 1 must have rank 4, found 3");
+  desc = forward();
+  desc.operands[1].shape = {2, 4, 6, 4};
+  expect_refused(desc,
+                 "packed_attention: operand 1 must have shape [2, 5, 6, 4], "
+                 "found [2, 4, 6, 4]");
+  desc = backward();
+  desc.operands[3].shape = {2, 2, 5, 6};
+  expect_refused(desc,
+                 "packed_attention_grad: operand 3 must have shape "
+                 "[2, 2, 6, 5], found [2, 2, 5, 6]");
+  desc = backward();
+  desc.operands[0].shape = {2, 6, 5, 4};
+  expect_refused(desc,
+                 "packed_attention_grad: operand 0 must have shape "
+                 "[2, 5, 6, 4], found [2, 6, 5, 4]");
+  desc = backward();
+  desc.operands[4].shape = {2, 5, 12, 4};
+  expect_refused(desc,
+                 "packed_attention_grad: [2, 5, 10, 4] is not a query of 6 "
+                 "heads with keys and values, or not the gradient's shape");
 }
 
 TEST(Attention, RefusesWrongDropouts) {

@@ -194,6 +194,16 @@ def HeadLayoutOpInterface : OpInterface<"HeadLayoutOpInterface"> {
       "::llvm::MutableArrayRef<::mlir::OpOperand>", "getOperandsWithHeads">,
     InterfaceMethod<"Results that have heads. They come first.",
       "::mlir::ResultRange", "getResultsWithHeads">,
+    InterfaceMethod<[{The catalog's kernel for a query, key and value that are
+      heads of one tensor [B, T, heads, D], in this order; empty if it has none.}],
+      "::llvm::StringRef", "getPackedKernelName">,
+    InterfaceMethod<"The first of the operands query, key and value.",
+      "unsigned", "getFirstPackedOperand">,
+    InterfaceMethod<[{Builds the op for that kernel. `operands` are those of this
+      op with heads inside the sequence and with one tensor for query, key and
+      value. Their gradients are then one result, too.}],
+      "::mlir::Operation *", "buildPacked",
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
   ];
 }
 

@@ -95,15 +95,19 @@ static SmallVector<int64_t> sumsShape(ArrayRef<int64_t> result) {
   return {2, result[0], result[1], result[2]};
 }
 
-/// The number of pairs of a query and a key that it attends to, over all heads.
+/// The number of pairs of a query and a key that it attends to, over so many
+/// heads.
+static int64_t countPairs(int64_t heads, int64_t rows, int64_t keys,
+                          bool causal) {
+  int64_t triangle = std::min(rows, keys);
+  return heads * (causal
+                      ? triangle * (triangle + 1) / 2 + (rows - triangle) * keys
+                      : rows * keys);
+}
 template <typename Op> static int64_t countPairs(Op op) {
   SmallVector<int64_t> query = reordered(op, shapeOf(op.getQuery()));
-  int64_t rows = query[2], keys = reordered(op, shapeOf(op.getKey()))[2];
-  int64_t triangle = std::min(rows, keys);
-  int64_t seen = op.getCausal()
-                     ? triangle * (triangle + 1) / 2 + (rows - triangle) * keys
-                     : rows * keys;
-  return query[0] * query[1] * seen;
+  return countPairs(query[0] * query[1], query[2],
+                    reordered(op, shapeOf(op.getKey()))[2], op.getCausal());
 }
 
 /// A number as an attribute of a kernel.
@@ -128,6 +132,11 @@ static SmallVector<int64_t> kernelAttributes(Op op,
 /// Whether an op whose heads lie outside the sequence may have them inside.
 template <typename Op> static bool hasBshdKernel(Op op) {
   return !op.getBshd() && op.getBiases().empty() && !op.getSoftcap();
+}
+
+/// Whether an op in either layout may have query, key and value in one tensor.
+template <typename Op> static bool hasPackedKernel(Op op) {
+  return op.getBiases().empty() && !op.getSoftcap();
 }
 
 /// The names of kernels by the number of their biases.
@@ -294,6 +303,20 @@ StringRef AttentionOp::getBshdKernelName() {
 }
 void AttentionOp::setBshdLayout() { setBshd(true); }
 
+StringRef AttentionOp::getPackedKernelName() {
+  return hasPackedKernel(*this) ? "packed_attention" : "";
+}
+unsigned AttentionOp::getFirstPackedOperand() { return 0; }
+Operation *AttentionOp::buildPacked(OpBuilder &builder, ValueRange operands) {
+  SmallVector<int64_t> shape = reordered(*this, shapeOf(getResult()));
+  std::swap(shape[1], shape[2]);
+  return PackedAttentionOp::create(
+      builder, getLoc(), RankedTensorType::get(shape, elementOf(getResult())),
+      getLogSumExp().getType(), operands[0],
+      builder.getI64IntegerAttr(reordered(*this, shapeOf(getKey()))[1]),
+      getScaleAttr(), getCausalAttr());
+}
+
 //===----------------------------------------------------------------------===//
 // AttentionGradOp
 //===----------------------------------------------------------------------===//
@@ -331,6 +354,112 @@ StringRef AttentionGradOp::getBshdKernelName() {
   return hasBshdKernel(*this) ? "attention_grad_bshd" : "";
 }
 void AttentionGradOp::setBshdLayout() { setBshd(true); }
+
+StringRef AttentionGradOp::getPackedKernelName() {
+  return hasPackedKernel(*this) ? "packed_attention_grad" : "";
+}
+unsigned AttentionGradOp::getFirstPackedOperand() { return 1; }
+Operation *AttentionGradOp::buildPacked(OpBuilder &builder,
+                                        ValueRange operands) {
+  return PackedAttentionGradOp::create(
+      builder, getLoc(),
+      RankedTensorType::get(shapeOf(operands[1]), elementOf(getQueryGrad())),
+      operands[0], operands[1], operands[2], operands[3],
+      builder.getI64IntegerAttr(reordered(*this, shapeOf(getKey()))[1]),
+      getScaleAttr(), getCausalAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// PackedAttentionOp
+//===----------------------------------------------------------------------===//
+
+/// Checks the heads and computes the extents of the result, [B, T, H, D].
+template <typename Adaptor>
+static LogicalResult checkPacked(Adaptor op, const OpError &error,
+                                 SmallVectorImpl<int64_t> &result) {
+  ArrayRef<int64_t> heads = shapeOf(op.getHeads());
+  if (heads.size() != 4) // packed_attention_c1
+    return error("'heads' must have rank 4, but has rank ", heads.size());
+  int64_t keys = op.getKeyHeads();
+  // Not 2 * keys, which could overflow.
+  if (keys < 1 || keys >= heads[2] || heads[2] - keys <= keys ||
+      (heads[2] - 2 * keys) % keys != 0) // packed_attention_c2
+    return error("[", heads, "] must have heads for 'key_heads' = ", keys,
+                 ", as many for the value, and a multiple for the query");
+  if (!op.getScale().isFinite()) // packed_attention_c3
+    return error("'scale' must be finite");
+  result.assign({heads[0], heads[1], heads[2] - 2 * keys, heads[3]});
+  return success();
+}
+
+template <typename Op> static int64_t countPackedPairs(Op op) {
+  ArrayRef<int64_t> result = shapeOf(op.getResult());
+  return countPairs(result[0] * result[2], result[1], result[1],
+                    op.getCausal());
+}
+
+/// The shape of `log_sum_exp` for a result [B, T, H, D].
+static SmallVector<int64_t> packedSumsShape(ArrayRef<int64_t> result) {
+  return {2, result[0], result[2], result[1]};
+}
+
+static LogicalResult inferTypes(PackedAttentionOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  SmallVector<int64_t> result;
+  if (failed(checkPacked(op, error, result)))
+    return failure();
+  types.push_back(RankedTensorType::get(result, elementOf(op.getHeads())));
+  types.push_back(pinnedType(packedSumsShape(result), op.getHeads()));
+  return success();
+}
+MPC_INFER(PackedAttentionOp, inferTypes)
+
+MPC_OP_FACTS(PackedAttentionOp, Low,
+             countPackedPairs(*this) * (4 * shapeOf(getHeads())[3] + 14),
+             "16-bit operands; sums, softmax and its logarithms in f32")
+bool PackedAttentionOp::isOperandPinned(unsigned) { return false; }
+bool PackedAttentionOp::isResultPinned(unsigned index) { return index == 1; }
+
+StringRef PackedAttentionOp::getKernelName() { return "packed_attention"; }
+SmallVector<int64_t> PackedAttentionOp::getKernelAttributes() {
+  return {getCausal(), bitsOf(getScale())};
+}
+
+//===----------------------------------------------------------------------===//
+// PackedAttentionGradOp
+//===----------------------------------------------------------------------===//
+
+static LogicalResult inferTypes(PackedAttentionGradOp::Adaptor op,
+                                const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  SmallVector<int64_t> result;
+  if (failed(checkPacked(op, error, result)) || // packed_attention_grad_c1
+      failed(checkShape("grad", op.getGrad(), result, error)) ||
+      failed(checkShape("result", op.getResult(), result, error)) ||
+      failed(checkShape("log_sum_exp", op.getLogSumExp(),
+                        packedSumsShape(result), error)))
+    return failure();
+  types.push_back(
+      RankedTensorType::get(shapeOf(op.getHeads()), elementOf(op.getGrad())));
+  return success();
+}
+MPC_INFER(PackedAttentionGradOp, inferTypes)
+
+MPC_OP_FACTS(PackedAttentionGradOp, Low,
+             countPackedPairs(*this) * (10 * shapeOf(getHeads())[3] + 16),
+             "16-bit operands; sums and softmax in f32")
+bool PackedAttentionGradOp::isOperandPinned(unsigned index) {
+  return index == 3;
+}
+bool PackedAttentionGradOp::isResultPinned(unsigned) { return false; }
+
+StringRef PackedAttentionGradOp::getKernelName() {
+  return "packed_attention_grad";
+}
+SmallVector<int64_t> PackedAttentionGradOp::getKernelAttributes() {
+  return {getCausal(), bitsOf(getScale())};
+}
 
 //===----------------------------------------------------------------------===//
 // AttentionDropoutOp

@@ -83,6 +83,39 @@ def Train_AttentionGradOp : Train_InferredOp<"attention_grad", [HeadLayoutMethod
   let extraClassDeclaration = compatible # pins;
 }
 
+def Train_PackedAttentionOp : Train_InferredOp<"packed_attention", [KernelMethods]> {
+  let summary = "Attention of a query, key and value that one tensor holds";
+  let description = [{
+    `train.attention` with `bshd` and without biases. `heads` [B, T, H + 2 G, D]
+    are those of the query, then `key_heads` = G of the key, then G of the value,
+    as one projection leaves them.
+
+    (C1) the operand has rank 4.
+    (C2) G is positive and divides H, which is positive.
+    (C3) `scale` is finite.
+  }];
+  let arguments = (ins Train_FloatTensor:$heads, // packed_attention_c1
+                   I64Attr:$key_heads, // packed_attention_c2
+                   F32Attr:$scale, UnitAttr:$causal); // packed_attention_c3
+  let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp);
+  let extraClassDeclaration = compatible # pins;
+}
+
+def Train_PackedAttentionGradOp : Train_InferredOp<"packed_attention_grad", [KernelMethods]> {
+  let summary = "The gradient of packed_attention's operand";
+  let description = [{
+    `result` and `log_sum_exp` are those of the forward op; `grad` has the shape
+    of `result`.
+
+    (C1) the constraints of `train.packed_attention`.
+  }];
+  let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$heads, // packed_attention_grad_c1
+                   Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp,
+                   I64Attr:$key_heads, F32Attr:$scale, UnitAttr:$causal);
+  let results = (outs Train_FloatTensor:$heads_grad);
+  let extraClassDeclaration = compatible # pins;
+}
+
 def Train_AttentionDropoutOp : Train_InferredOp<"attention_dropout", [Differentiable, KernelMethods, RangeMethods]> {
   let summary = "Attention with a dropout of the probabilities";
   let description = [{

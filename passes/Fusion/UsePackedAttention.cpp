@@ -1,0 +1,194 @@
+//===- UsePackedAttention.cpp - Attention of one projection ---------------===//
+//
+// Implements mpc-use-packed-attention from the table in kernels/catalog.def.
+//
+//===----------------------------------------------------------------------===//
+
+#include "compiler/Dialect/Train/Ops/Gradient.h"
+#include "compiler/Dialect/Train/Ops/Shape/StridedView.h"
+#include "passes/Fusion/Heads/HeadTransposes.h"
+#include "passes/Fusion/Passes.h"
+#include "passes/Grad/EntryPoints.h"
+
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace mpc {
+#define GEN_PASS_DEF_USEPACKEDATTENTIONPASS
+#include "passes/Fusion/Passes.h.inc"
+} // namespace mpc
+
+using namespace mlir;
+using namespace mpc;
+
+namespace {
+
+/// Query, key and value as heads of one tensor [B, T, heads, D].
+struct Packing {
+  train::HeadLayoutOpInterface op;
+  Value source;
+  SmallVector<int64_t> shape;
+  /// The value that has the gradients as elements of such a tensor; null if the
+  /// op computes none.
+  Value gradient = nullptr;
+};
+
+struct UsePackedAttentionPass
+    : mpc::impl::UsePackedAttentionPassBase<UsePackedAttentionPass> {
+  using Base::Base;
+
+  void runOnOperation() override {
+    bool hasChanged = false;
+    SmallVector<train::HeadLayoutOpInterface> ops;
+    getOperation().walk(
+        [&](train::HeadLayoutOpInterface op) { ops.push_back(op); });
+    for (ArrayRef<train::HeadLayoutOpInterface> group : groupsOf(ops)) {
+      SmallVector<Packing> packings;
+      for (train::HeadLayoutOpInterface op : group)
+        if (std::optional<Packing> packing = packingOf(op))
+          packings.push_back(std::move(*packing));
+      if (packings.size() != group.size())
+        continue;
+      llvm::for_each(packings, pack);
+      hasChanged = true;
+    }
+    if (hasChanged)
+      eraseDeadOps(getOperation());
+  }
+
+private:
+  std::optional<Packing> packingOf(train::HeadLayoutOpInterface op) const;
+  static void pack(const Packing &packing);
+};
+
+} // namespace
+
+static ArrayRef<int64_t> extentsOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+/// The query, key and value of `op`.
+static MutableArrayRef<OpOperand>
+packedOperands(train::HeadLayoutOpInterface op) {
+  return op.getOperandsWithHeads().slice(op.getFirstPackedOperand(), 3);
+}
+
+/// The head with which each part of a packed tensor begins.
+static SmallVector<int64_t, 3> firstHeads(train::HeadLayoutOpInterface op) {
+  int64_t heads = extentsOf(packedOperands(op)[0].get())[1];
+  return {0, heads, heads + extentsOf(packedOperands(op)[1].get())[1]};
+}
+
+/// The strides of a part [B, heads, T, D] of a packed tensor of `shape`.
+static SmallVector<int64_t, 4> strideOfParts(ArrayRef<int64_t> shape) {
+  int64_t row = shape[2] * shape[3];
+  return {shape[1] * row, shape[3], row, 1};
+}
+
+/// Whether a view has all elements of a tensor of `shape` in their order.
+static bool isPacked(Value value, const train::StridedView &view,
+                     ArrayRef<int64_t> shape) {
+  ArrayRef<int64_t> found = extentsOf(value);
+  return ShapedType::getNumElements(found) ==
+             ShapedType::getNumElements(shape) &&
+         view.isAt(found, 0, train::rowMajorStrides(found));
+}
+
+/// The value that has all elements of a packed gradient of `shape`, the results
+/// of `op`, in their order; null if there is none, or if another op reads some
+/// of them.
+static Value findGradient(train::HeadLayoutOpInterface op,
+                          ArrayRef<int64_t> shape) {
+  llvm::SmallDenseMap<Value, train::StridedView> views;
+  Type element = getElementTypeOrSelf(op.getResultsWithHeads()[0]);
+  for (auto [result, first] :
+       llvm::zip(op.getResultsWithHeads(), firstHeads(op))) {
+    if (getElementTypeOrSelf(result) != element)
+      return {};
+    Value end = result;
+    views[end] = {op->getResult(0), first * shape[3],
+                  SmallVector<int64_t>(strideOfParts(shape))};
+    // Up to an op that another result reaches later.
+    while (true) {
+      if (isPacked(end, views[end], shape))
+        return end;
+      if (!end.hasOneUse() || (*end.user_begin())->getNumResults() != 1)
+        return {};
+      OpResult next = (*end.user_begin())->getResult(0);
+      auto view = train::stridedViewOf(
+          next, [&](Value operand) -> std::optional<train::StridedView> {
+            auto found = views.find(operand);
+            return found == views.end() ? std::nullopt
+                                        : std::optional(found->second);
+          });
+      if (!view)
+        break;
+      views[next] = std::move(*view);
+      end = next;
+    }
+  }
+  return {};
+}
+
+std::optional<Packing>
+UsePackedAttentionPass::packingOf(train::HeadLayoutOpInterface op) const {
+  SmallVector<StringRef> available;
+  StringRef(features).split(available, ',');
+  MutableArrayRef<OpOperand> operands = packedOperands(op);
+  Value query = operands[0].get(), key = operands[1].get();
+  if (op.getBshdKernelName().empty() || op.getPackedKernelName().empty() ||
+      !device->computesIn(op.getPackedKernelName(), getElementTypeOrSelf(query),
+                          available))
+    return std::nullopt;
+  ArrayRef<int64_t> extents = extentsOf(query);
+  Packing packing{
+      op,
+      train::stridedViewOf(query).source,
+      {extents[0], extents[2], extents[1] + 2 * extentsOf(key)[1], extents[3]}};
+  if (ShapedType::getNumElements(extentsOf(packing.source)) !=
+      ShapedType::getNumElements(packing.shape))
+    return std::nullopt;
+  for (auto [operand, first] : llvm::zip(operands, firstHeads(op))) {
+    ArrayRef<int64_t> shape = extentsOf(operand.get());
+    train::StridedView view = train::stridedViewOf(operand.get());
+    if (view.source != packing.source || shape[2] != extents[2] ||
+        shape[3] != extents[3] ||
+        !view.isAt(shape, first * extents[3], strideOfParts(packing.shape)))
+      return std::nullopt;
+  }
+  if (op.getResultsWithHeads().size() == 3) {
+    packing.gradient = findGradient(op, packing.shape);
+    if (!packing.gradient)
+      return std::nullopt;
+  }
+  return packing;
+}
+
+void UsePackedAttentionPass::pack(const Packing &packing) {
+  train::HeadLayoutOpInterface op = packing.op;
+  OpBuilder builder(op);
+  SmallVector<Value> operands;
+  unsigned first = op.getFirstPackedOperand();
+  for (OpOperand &operand : op->getOpOperands()) {
+    unsigned number = operand.getOperandNumber();
+    if (number == first)
+      operands.push_back(train::reshapeTo(builder, op->getLoc(), packing.source,
+                                          packing.shape));
+    else if (number >= op.getOperandsWithHeads().size())
+      operands.push_back(operand.get());
+    else if (number < first || number > first + 2)
+      operands.push_back(swapHeads(builder, op->getLoc(), operand.get()));
+  }
+  Operation *made = op.buildPacked(builder, operands);
+  made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
+  if (packing.gradient) {
+    Value gradient = train::reshapeTo(builder, op->getLoc(), made->getResult(0),
+                                      extentsOf(packing.gradient));
+    Value old = packing.gradient;
+    old.replaceAllUsesWith(gradient);
+    return;
+  }
+  op->getResults().drop_front().replaceAllUsesWith(
+      made->getResults().drop_front());
+  replaceBySwapped(builder, op->getResult(0), made->getResult(0));
+}

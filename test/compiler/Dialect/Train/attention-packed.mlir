@@ -1,0 +1,12 @@
+// RUN: mpc-opt %s | mpc-opt | FileCheck %s
+
+// Six heads of the query, two of the key and two of the value in one tensor; the
+// logarithms of the sums lie as for other attention.
+// CHECK-LABEL: func.func @packed
+func.func @packed(%x: tensor<2x5x10x8xbf16>, %g: tensor<2x5x6x8xbf16>) -> tensor<2x5x10x8xbf16> {
+  // CHECK: %[[Y:.*]], %[[SUMS:.*]] = train.packed_attention %{{.*}} {causal, key_heads = 2 : i64, scale = 2.500000e-01 : f32} : (tensor<2x5x10x8xbf16>) -> (tensor<2x5x6x8xbf16>, tensor<2x2x6x5xf32>)
+  %y, %sums = train.packed_attention %x {causal, key_heads = 2 : i64, scale = 0.25 : f32} : (tensor<2x5x10x8xbf16>) -> (tensor<2x5x6x8xbf16>, tensor<2x2x6x5xf32>)
+  // CHECK: train.packed_attention_grad %{{.*}}, %{{.*}}, %[[Y]], %[[SUMS]] {causal, key_heads = 2 : i64, scale = 2.500000e-01 : f32} : (tensor<2x5x6x8xbf16>, tensor<2x5x10x8xbf16>, tensor<2x5x6x8xbf16>, tensor<2x2x6x5xf32>) -> tensor<2x5x10x8xbf16>
+  %d = train.packed_attention_grad %g, %x, %y, %sums {causal, key_heads = 2 : i64, scale = 0.25 : f32} : (tensor<2x5x6x8xbf16>, tensor<2x5x10x8xbf16>, tensor<2x5x6x8xbf16>, tensor<2x2x6x5xf32>) -> tensor<2x5x10x8xbf16>
+  return %d : tensor<2x5x10x8xbf16>
+}
