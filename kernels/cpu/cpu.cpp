@@ -86,7 +86,10 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
     MPC_CASES_OF_ATTENTION : {
       AttentionShape shape;
       if (!parse_attention(desc, &shape, error)) return nullptr;
-      return cpu::make_attention(shape, context);
+      const bool is_listed =
+          !shape.bshd || (shape.packed && shape.dtype == MPC_DTYPE_F32);
+      if (is_listed) return cpu::make_attention(shape, context);
+      return refuse(desc, error);
     }
     case KernelId::lstm:
     case KernelId::lstm_grad:

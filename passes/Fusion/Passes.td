@@ -125,9 +125,9 @@ def UsePackedAttentionPass : Pass<"mpc-use-packed-attention", "::mlir::func::Fun
     for it, attention reads all three from that tensor, and its gradient writes
     one, so that none of these moves are left.
 
-    Any moves will do, as long as strides describe what they do
-    (`StridedView.h`). Ops that share operands or read each other's results
-    change together. Rematerialisation barriers in between prevent it.
+    Any moves will do whose results strides describe (`StridedView.h`). Ops that
+    share operands or read each other's results change together.
+    Rematerialisation barriers in between prevent it.
 
     ```mlir
     %s:3 = train.split %x {axis = 2 : i64, sizes = array<i64: 24, 24, 24>} : (tensor<2x5x72xbf16>) -> (tensor<2x5x24xbf16>, ...)

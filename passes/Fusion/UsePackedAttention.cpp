@@ -79,19 +79,14 @@ static SmallVector<int64_t, 3> firstHeads(train::HeadLayoutOpInterface op) {
   return {0, heads, heads + extentsOf(packedOperands(op)[1].get())[1]};
 }
 
-/// The strides of a part [B, heads, T, D] of a packed tensor of `shape`.
-static SmallVector<int64_t, 4> strideOfParts(ArrayRef<int64_t> shape) {
+/// A part [B, heads, T, D], `part`, of a packed tensor of `shape`, `source`.
+static train::StridedView viewOfPart(Value part, Value source, int64_t first,
+                                     ArrayRef<int64_t> shape) {
   int64_t row = shape[2] * shape[3];
-  return {shape[1] * row, shape[3], row, 1};
-}
-
-/// Whether a view has all elements of a tensor of `shape` in their order.
-static bool isPacked(Value value, const train::StridedView &view,
-                     ArrayRef<int64_t> shape) {
-  ArrayRef<int64_t> found = extentsOf(value);
-  return ShapedType::getNumElements(found) ==
-             ShapedType::getNumElements(shape) &&
-         view.isAt(found, 0, train::rowMajorStrides(found));
+  return {source,
+          first * shape[3],
+          extentsOf(part),
+          {shape[1] * row, shape[3], row, 1}};
 }
 
 /// The value that has all elements of a packed gradient of `shape`, the results
@@ -106,11 +101,14 @@ static Value findGradient(train::HeadLayoutOpInterface op,
     if (getElementTypeOrSelf(result) != element)
       return {};
     Value end = result;
-    views[end] = {op->getResult(0), first * shape[3],
-                  SmallVector<int64_t>(strideOfParts(shape))};
+    views[end] = viewOfPart(result, op->getResult(0), first, shape);
     // Up to an op that another result reaches later.
     while (true) {
-      if (isPacked(end, views[end], shape))
+      train::StridedView whole = train::wholeView(end);
+      whole.source = op->getResult(0);
+      if (ShapedType::getNumElements(extentsOf(end)) ==
+              ShapedType::getNumElements(shape) &&
+          views[end] == whole)
         return end;
       if (!end.hasOneUse() || (*end.user_begin())->getNumResults() != 1)
         return {};
@@ -149,11 +147,10 @@ UsePackedAttentionPass::packingOf(train::HeadLayoutOpInterface op) const {
       ShapedType::getNumElements(packing.shape))
     return std::nullopt;
   for (auto [operand, first] : llvm::zip(operands, firstHeads(op))) {
-    ArrayRef<int64_t> shape = extentsOf(operand.get());
-    train::StridedView view = train::stridedViewOf(operand.get());
-    if (view.source != packing.source || shape[2] != extents[2] ||
-        shape[3] != extents[3] ||
-        !view.isAt(shape, first * extents[3], strideOfParts(packing.shape)))
+    Value part = operand.get();
+    if (extentsOf(part)[2] != extents[2] || extentsOf(part)[3] != extents[3] ||
+        !(train::stridedViewOf(part) ==
+          viewOfPart(part, packing.source, first, packing.shape)))
       return std::nullopt;
   }
   if (op.getResultsWithHeads().size() == 3) {

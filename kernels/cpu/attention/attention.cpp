@@ -240,7 +240,11 @@ class AttentionKernel : public Kernel {
       if (i + kRowsAhead < count)
         for (size_t byte = 0; byte < bytes; byte += 64)
           __builtin_prefetch(from + kRowsAhead * stride + byte, 0, 2);
-      std::memcpy(to, from, bytes);
+      // Copies of a constant size take no call.
+      size_t done = 0;
+      for (; done + 64 <= bytes; done += 64)
+        std::memcpy(to + done, from + done, 64);
+      if (done < bytes) std::memcpy(to + done, from + done, bytes - done);
     }
     return room;
   }
@@ -512,8 +516,7 @@ class Backward final : public AttentionKernel {
   }
   // Whether the sums are in the result itself.
   bool writes_sums(const Summed& sums) const {
-    return is_narrow_ && shape_.result_dtypes[sums.result] == MPC_DTYPE_F32 &&
-           key_strides_.row == 1;
+    return is_narrow_ && shape_.result_dtypes[sums.result] == MPC_DTYPE_F32;
   }
   int64_t sum_elements(const Summed& sums) const {
     return sums.width * (is_narrow_ ? shape_.keys : strips_.stride());

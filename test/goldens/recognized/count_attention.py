@@ -3,7 +3,8 @@
 
 count_attention.py MPC FOLDER: compares with attention.json: for each model and exporter the number of
 attentions, and of other products of a softmax. Models without either are not listed. FOLDER is for what it
-writes. With --write, writes attention.json instead.
+writes. With --write, writes attention.json instead. A third number, unless 0, is that of gradients of
+attention, on a CPU in fp32, which one projection's tensor takes whole.
 """
 import argparse
 import json
@@ -17,13 +18,15 @@ FAMILIES, TABLE = HERE.parent / "families", HERE / "attention.json"
 
 
 def count(mpc, model, options, folder):
-    """The numbers of attentions and of other products of a softmax, and the notes about the latter."""
-    command = [mpc, "compile", model, *options, "--stop-after=graph", f"--dump-stages={folder}"]
+    """The numbers of attentions, of other products of a softmax, and of gradients of packed attention."""
+    command = [mpc, "compile", model, *options, "--precision=fp32", "--stop-after=fusion", f"--dump-stages={folder}"]
     done = subprocess.run([*map(str, command)], text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
     graph = (folder / "1-graph.mlir").read_text()
     notes = re.findall(r"product '[^']+'(?: and (\d+) more)? of a softmax: attention not recognised", done.stderr)
-    return [len(re.findall(r"= train\.attention ", graph)), sum(1 + int(more or 0) for more in notes)]
+    packed = (folder / "4-fusion.mlir").read_text().count("= train.packed_attention_grad ")
+    counts = [len(re.findall(r"= train\.attention ", graph)), sum(1 + int(more or 0) for more in notes)]
+    return counts + [packed] if packed else counts
 
 
 def main():

@@ -140,6 +140,20 @@ TEST(Attention, RefusesWrongShapesOfPacked) {
                  "heads with keys and values, or not the gradient's shape");
 }
 
+TEST(Attention, CpusHaveOneLayoutIn16Bits) {
+  const AttentionCase c{2, 6, 2, 5, 5, 4, 4, false};
+  for (const AttentionCase& other : in_other_layouts({c}))
+    for (KernelId id : attention_ids(other)) {
+      std::string error;
+      EXPECT_FALSE(make_cpu_kernel(attention_desc(id, other, bf16, bf16),
+                                   {2, false}, &error));
+      EXPECT_NE(error.find("has no kernel for CPUs; compile the model for "
+                           "target cpu"),
+                std::string::npos)
+          << error;
+    }
+}
+
 TEST(Attention, RefusesWrongDropouts) {
   AttentionCase c{2, 6, 2, 5, 7, 4, 3, false};
   c.dropout = 0.5f;

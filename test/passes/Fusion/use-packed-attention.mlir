@@ -73,6 +73,57 @@ func.func @images(%x: tensor<2x5x72xf16>, %g: tensor<2x3x5x8xf16>) -> (tensor<2x
 
 // -----
 
+// The exporter of timm's models splits the batches of query, key and value, which
+// no single stride describes.
+// CHECK-LABEL: func.func @batches
+// CHECK-SAME:    (%[[X:.*]]: tensor<2x5x72xf16>, %[[G:.*]]: tensor<2x3x5x8xf16>)
+// CHECK-NOT:     train.split
+// CHECK-NOT:     train.concat
+// CHECK:         train.packed_attention
+// CHECK:         %[[D:.*]] = train.packed_attention_grad
+// CHECK-NEXT:    %[[R:.*]] = train.reshape %[[D]] : (tensor<2x5x9x8xf16>) -> tensor<2x5x3x3x8xf16>
+// CHECK:         return %{{.*}}, %[[R]]
+func.func @batches(%x: tensor<2x5x72xf16>, %g: tensor<2x3x5x8xf16>) -> (tensor<2x3x5x8xf16>, tensor<2x5x3x3x8xf16>) {
+  %r = train.reshape %x : (tensor<2x5x72xf16>) -> tensor<2x5x3x3x8xf16>
+  %t = train.transpose %r {permutation = array<i64: 2, 0, 3, 1, 4>} : (tensor<2x5x3x3x8xf16>) -> tensor<3x2x3x5x8xf16>
+  %m = train.reshape %t : (tensor<3x2x3x5x8xf16>) -> tensor<6x3x5x8xf16>
+  %s:3 = train.split %m {axis = 0 : i64, sizes = array<i64: 2, 2, 2>} : (tensor<6x3x5x8xf16>) -> (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>)
+  %y, %sums = train.attention %s#0, %s#1, %s#2 {scale = 1.0 : f32} : (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>) -> (tensor<2x3x5x8xf16>, tensor<2x2x3x5xf32>)
+  %d:3 = train.attention_grad %g, %s#0, %s#1, %s#2, %y, %sums {scale = 1.0 : f32} : (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x2x3x5xf32>) -> (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>)
+  %j = train.concat %d#0, %d#1, %d#2 {axis = 0 : i64} : (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>) -> tensor<6x3x5x8xf16>
+  %k = train.reshape %j : (tensor<6x3x5x8xf16>) -> tensor<3x2x3x5x8xf16>
+  %b = train.transpose %k {permutation = array<i64: 1, 3, 0, 2, 4>} : (tensor<3x2x3x5x8xf16>) -> tensor<2x5x3x3x8xf16>
+  return %y, %b : tensor<2x3x5x8xf16>, tensor<2x5x3x3x8xf16>
+}
+
+// -----
+
+// The key has batches of the query and of itself; and the parts of a gradient
+// are joined in another order.
+// CHECK-LABEL: func.func @mixed
+// CHECK-NOT:     packed_attention
+func.func @mixed(%x: tensor<2x5x72xf16>, %z: tensor<2x5x72xf16>, %g: tensor<2x3x5x8xf16>) -> (tensor<2x3x5x8xf16>, tensor<2x5x3x3x8xf16>) {
+  %r = train.reshape %x : (tensor<2x5x72xf16>) -> tensor<2x5x3x3x8xf16>
+  %t = train.transpose %r {permutation = array<i64: 2, 0, 3, 1, 4>} : (tensor<2x5x3x3x8xf16>) -> tensor<3x2x3x5x8xf16>
+  %m = train.reshape %t : (tensor<3x2x3x5x8xf16>) -> tensor<6x3x5x8xf16>
+  %q = train.slice %m {offsets = array<i64: 0, 0, 0, 0>} : (tensor<6x3x5x8xf16>) -> tensor<2x3x5x8xf16>
+  %o = train.slice %m {offsets = array<i64: 1, 0, 0, 0>} : (tensor<6x3x5x8xf16>) -> tensor<2x3x5x8xf16>
+  %v = train.slice %m {offsets = array<i64: 4, 0, 0, 0>} : (tensor<6x3x5x8xf16>) -> tensor<2x3x5x8xf16>
+  %y:2 = train.attention %q, %o, %v {scale = 1.0 : f32} : (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>) -> (tensor<2x3x5x8xf16>, tensor<2x2x3x5xf32>)
+  %zr = train.reshape %z : (tensor<2x5x72xf16>) -> tensor<2x5x3x3x8xf16>
+  %zt = train.transpose %zr {permutation = array<i64: 2, 0, 3, 1, 4>} : (tensor<2x5x3x3x8xf16>) -> tensor<3x2x3x5x8xf16>
+  %zm = train.reshape %zt : (tensor<3x2x3x5x8xf16>) -> tensor<6x3x5x8xf16>
+  %s:3 = train.split %zm {axis = 0 : i64, sizes = array<i64: 2, 2, 2>} : (tensor<6x3x5x8xf16>) -> (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>)
+  %u, %sums = train.attention %s#0, %s#1, %s#2 {scale = 1.0 : f32} : (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>) -> (tensor<2x3x5x8xf16>, tensor<2x2x3x5xf32>)
+  %d:3 = train.attention_grad %g, %s#0, %s#1, %s#2, %u, %sums {scale = 1.0 : f32} : (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x2x3x5xf32>) -> (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>)
+  %j = train.concat %d#1, %d#0, %d#2 {axis = 0 : i64} : (tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>, tensor<2x3x5x8xf16>) -> tensor<6x3x5x8xf16>
+  %k = train.reshape %j : (tensor<6x3x5x8xf16>) -> tensor<3x2x3x5x8xf16>
+  %b = train.transpose %k {permutation = array<i64: 1, 3, 0, 2, 4>} : (tensor<3x2x3x5x8xf16>) -> tensor<2x5x3x3x8xf16>
+  return %y#0, %b : tensor<2x3x5x8xf16>, tensor<2x5x3x3x8xf16>
+}
+
+// -----
+
 // Two heads of keys and values for six of queries; no gradient.
 // CHECK-LABEL: func.func @groups
 // CHECK:         train.packed_attention %{{.*}} {key_heads = 2 : i64, scale = 1.000000e+00 : f32} : (tensor<1x7x10x4xbf16>) -> (tensor<1x7x6x4xbf16>, tensor<2x1x6x7xf32>)

@@ -10,77 +10,131 @@ using namespace mlir;
 using namespace mpc;
 using namespace mpc::train;
 
-SmallVector<int64_t> mpc::train::rowMajorStrides(ArrayRef<int64_t> shape) {
+/// Adds a run inside those of `dim`.
+static void append(StridedDim &dim, StridedRun run) {
+  if (run.extent == 1)
+    return;
+  if (!dim.empty() && dim.back().stride == run.extent * run.stride)
+    dim.back() = {dim.back().extent * run.extent, run.stride};
+  else
+    dim.push_back(run);
+}
+
+StridedView::StridedView(Value source, int64_t offset, ArrayRef<int64_t> shape,
+                         ArrayRef<int64_t> strides)
+    : source(source), offset(offset), dims(shape.size()) {
+  for (auto [dim, extent, stride] : llvm::zip(dims, shape, strides))
+    append(dim, {extent, stride});
+}
+
+StridedView mpc::train::wholeView(Value value) {
+  ArrayRef<int64_t> shape = shapeOf(value);
   SmallVector<int64_t> strides(shape.size());
   int64_t stride = 1;
-  for (size_t i = shape.size(); i-- > 0;) {
+  for (size_t i = shape.size(); i-- > 0; stride *= shape[i])
     strides[i] = stride;
-    stride *= shape[i];
-  }
-  return strides;
+  return {value, 0, shape, strides};
 }
 
-bool StridedView::isAt(ArrayRef<int64_t> shape, int64_t otherOffset,
-                       ArrayRef<int64_t> otherStrides) const {
-  if (offset != otherOffset || strides.size() != otherStrides.size())
-    return false;
-  for (auto [extent, stride, other] : llvm::zip(shape, strides, otherStrides))
-    if (extent != 1 && stride != other)
-      return false;
-  return true;
-}
-
-namespace {
-/// Adjacent dimensions whose elements are at one stride.
-struct Run {
-  int64_t extent, stride;
-};
-} // namespace
-
-/// The strides of a tensor of `shape` and `strides` after a reshape to `to`.
-static std::optional<SmallVector<int64_t>>
-reshapeStrides(ArrayRef<int64_t> shape, ArrayRef<int64_t> strides,
-               ArrayRef<int64_t> to) {
-  SmallVector<Run> runs;
-  for (auto [extent, stride] : llvm::zip(shape, strides)) {
-    if (extent == 1)
-      continue;
-    if (!runs.empty() && runs.back().stride == extent * stride)
-      runs.back() = {runs.back().extent * extent, stride};
-    else
-      runs.push_back({extent, stride});
-  }
-  SmallVector<int64_t> result(to.size(), 1);
-  size_t dim = to.size();
-  for (const Run &run : llvm::reverse(runs)) {
-    int64_t covered = 1;
-    while (covered < run.extent) {
-      if (dim-- == 0 || run.extent % (covered * to[dim]) != 0)
-        return std::nullopt;
-      result[dim] = run.stride * covered;
-      covered *= to[dim];
+/// Takes the innermost positions, `extent` in number, away from `runs`.
+static std::optional<StridedDim> takeInner(StridedDim &runs, int64_t extent) {
+  SmallVector<StridedRun> taken;
+  while (extent > 1) {
+    if (runs.empty())
+      return std::nullopt;
+    StridedRun &inner = runs.back();
+    if (extent % inner.extent == 0) {
+      extent /= inner.extent;
+      taken.push_back(runs.pop_back_val());
+    } else if (inner.extent % extent == 0) {
+      taken.push_back({extent, inner.stride});
+      inner = {inner.extent / extent, inner.stride * extent};
+      extent = 1;
+    } else {
+      return std::nullopt;
     }
   }
-  return result;
+  StridedDim dim;
+  for (const StridedRun &run : llvm::reverse(taken))
+    append(dim, run);
+  return dim;
 }
 
-/// A concatenation along `axis` of views of one source.
+static bool reshape(StridedView &view, ArrayRef<int64_t> shape) {
+  StridedDim runs;
+  for (const StridedDim &dim : view.dims)
+    for (const StridedRun &run : dim)
+      append(runs, run);
+  view.dims.assign(shape.size(), {});
+  for (size_t i = shape.size(); i-- > 0;) {
+    std::optional<StridedDim> dim = takeInner(runs, shape[i]);
+    if (!dim)
+      return false;
+    view.dims[i] = std::move(*dim);
+  }
+  return runs.empty();
+}
+
+/// Keeps `extent` positions of `dim` from `begin` on and moves `offset` to the
+/// first of them.
+static bool slice(StridedDim &dim, int64_t begin, int64_t extent,
+                  int64_t &offset) {
+  int64_t positions = 1;
+  for (const StridedRun &run : dim)
+    positions *= run.extent;
+  StridedDim kept;
+  for (auto [i, run] : llvm::enumerate(dim)) {
+    positions /= run.extent;
+    offset += begin / positions * run.stride;
+    begin %= positions;
+    if (extent % positions == 0 && begin == 0) {
+      append(kept, {extent / positions, run.stride});
+      for (const StridedRun &inner : ArrayRef(dim).drop_front(i + 1))
+        append(kept, inner);
+      dim = std::move(kept);
+      return true;
+    }
+    if (begin + extent > positions)
+      return false;
+  }
+  return extent == 1;
+}
+
+/// A concatenation of views of one source along a dimension.
 static std::optional<StridedView> joinViews(JoinOpInterface op,
                                             ArrayRef<StridedView> parts) {
   size_t axis = op.getJoinAxis();
   StridedView whole = parts.front();
-  int64_t begin = shapeOf(op->getOperand(0))[axis];
-  // The stride along the axis may be known only by the distance of two parts.
-  if (begin == 1 && parts.size() > 1)
-    whole.strides[axis] = parts[1].offset - parts[0].offset;
-  for (auto [part, operand] :
-       llvm::zip(parts.drop_front(), op->getOperands().drop_front())) {
-    if (part.source != whole.source ||
-        !part.isAt(shapeOf(operand), whole.offset + begin * whole.strides[axis],
-                   whole.strides))
+  StridedDim first = whole.dims[axis];
+  auto extentOf = [&](unsigned i) { return shapeOf(op->getOperand(i))[axis]; };
+  // Parts of one kind follow each other at one distance; others only where the
+  // positions of the first one would go on.
+  bool areAlike = llvm::all_of(
+      parts, [&](const StridedView &part) { return part.dims[axis] == first; });
+  int64_t total = 0, distance = 0;
+  if (areAlike && parts.size() > 1)
+    distance = parts[1].offset - parts[0].offset;
+  else if (!areAlike && first.size() == 1)
+    distance = first[0].stride;
+  for (auto [i, part] : llvm::enumerate(parts)) {
+    int64_t extent = extentOf(i);
+    StridedView expected = whole;
+    expected.offset += distance * static_cast<int64_t>(areAlike ? i : total);
+    expected.dims[axis] = first;
+    if (!areAlike) {
+      expected.dims[axis].clear();
+      append(expected.dims[axis], {extent, distance});
+    }
+    if (!(part == expected))
       return std::nullopt;
-    begin += shapeOf(operand)[axis];
+    total += extent;
   }
+  whole.dims[axis].clear();
+  append(whole.dims[axis],
+         {areAlike ? static_cast<int64_t>(parts.size()) : total, distance});
+  if (areAlike)
+    for (const StridedRun &run : first)
+      append(whole.dims[axis], run);
   return whole;
 }
 
@@ -88,7 +142,9 @@ std::optional<StridedView> mpc::train::stridedViewOf(
     OpResult result,
     function_ref<std::optional<StridedView>(Value)> operandView) {
   Operation *op = result.getOwner();
-  if (!isa<MoveOpInterface>(op) || op->getNumOperands() == 0)
+  ArrayRef<int64_t> shape = shapeOf(result);
+  if (!isa<MoveOpInterface>(op) || op->getNumOperands() == 0 ||
+      ShapedType::getNumElements(shape) == 0)
     return std::nullopt;
   SmallVector<StridedView> views;
   for (Value operand : op->getOperands()) {
@@ -98,29 +154,24 @@ std::optional<StridedView> mpc::train::stridedViewOf(
     views.push_back(std::move(*view));
   }
   StridedView &view = views.front();
-  ArrayRef<int64_t> from = shapeOf(op->getOperand(0)), to = shapeOf(result);
   if (auto join = dyn_cast<JoinOpInterface>(op))
     return joinViews(join, views);
-  if (isReshape(op)) {
-    auto strides = reshapeStrides(from, view.strides, to);
-    if (!strides)
-      return std::nullopt;
-    view.strides = std::move(*strides);
-    return view;
-  }
+  if (isReshape(op))
+    return reshape(view, shape) ? std::optional(view) : std::nullopt;
   if (auto transpose = dyn_cast<TransposeOp>(op)) {
-    SmallVector<int64_t> strides;
+    SmallVector<StridedDim> dims;
     for (int64_t dim : transpose.getPermutation())
-      strides.push_back(view.strides[dim]);
-    view.strides = std::move(strides);
+      dims.push_back(view.dims[dim]);
+    view.dims = std::move(dims);
     return view;
   }
   auto split = dyn_cast<SplitOpInterface>(op);
   if (!split)
     return std::nullopt;
-  for (auto [begin, stride] :
-       llvm::zip(split.getPartOffsets(result.getResultNumber()), view.strides))
-    view.offset += begin * stride;
+  for (auto [dim, begin, extent] : llvm::zip(
+           view.dims, split.getPartOffsets(result.getResultNumber()), shape))
+    if (!slice(dim, begin, extent, view.offset))
+      return std::nullopt;
   return view;
 }
 
@@ -131,5 +182,5 @@ StridedView mpc::train::stridedViewOf(Value value) {
           return std::optional(stridedViewOf(operand));
         }))
       return *view;
-  return {value, 0, rowMajorStrides(shapeOf(value))};
+  return wholeView(value);
 }

@@ -10,21 +10,38 @@
 
 namespace mpc::train {
 
+/// Positions at one distance.
+struct StridedRun {
+  int64_t extent, stride;
+  bool operator==(const StridedRun &other) const {
+    return extent == other.extent && stride == other.stride;
+  }
+};
+
+/// The positions along a dimension: those of the last run for each of the run
+/// in front of it, and so on. Each extent is more than 1, and no two runs could
+/// be one.
+using StridedDim = llvm::SmallVector<StridedRun, 2>;
+
 /// Where the elements of a tensor are in the row-major memory of another one:
-/// the element with indices i at `offset` plus the sum of i[d] `strides[d]`.
-/// The stride of a dimension of extent 1 means nothing.
+/// at `offset` plus a position along each dimension.
 struct StridedView {
   mlir::Value source;
   int64_t offset = 0;
-  llvm::SmallVector<int64_t> strides;
+  llvm::SmallVector<StridedDim> dims;
 
-  /// Whether the view, of `shape`, is at these places.
-  bool isAt(llvm::ArrayRef<int64_t> shape, int64_t otherOffset,
-            llvm::ArrayRef<int64_t> otherStrides) const;
+  StridedView() = default;
+  /// A tensor of `shape` with a stride for each dimension.
+  StridedView(mlir::Value source, int64_t offset, llvm::ArrayRef<int64_t> shape,
+              llvm::ArrayRef<int64_t> strides);
+  bool operator==(const StridedView &other) const {
+    return source == other.source && offset == other.offset &&
+           dims == other.dims;
+  }
 };
 
-/// The strides of a tensor in its own memory.
-llvm::SmallVector<int64_t> rowMajorStrides(llvm::ArrayRef<int64_t> shape);
+/// `value`, as a view of itself.
+StridedView wholeView(mlir::Value value);
 
 /// `result` as a view of the source of its op's operands, whose views
 /// `operandView` gives. None if the op computes, converts, or moves elements to
