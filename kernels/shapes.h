@@ -80,6 +80,7 @@ struct BiasStrides {
 };
 
 constexpr size_t kMaxBiases = 2;
+constexpr size_t kMaxAttentionOperands = 14;
 
 // Where an operand is: inside another one, some bytes behind its beginning.
 struct OperandPlace {
@@ -119,6 +120,8 @@ struct AttentionShape {
   // Query, key and value are heads of one operand [B, T, heads + 2 key_heads,
   // D], in this order, and their gradients heads of one result. Implies bshd.
   bool packed = false;
+  // Such operands, and the result, are [T, B, heads, D] instead.
+  bool sequence_first = false;
   std::array<BiasStrides, kMaxBiases> biases;
   bool has_dropout;  // Then seed and step are operands in front of the biases.
   float ratio;       // The dropout and its number in the program.
@@ -161,15 +164,17 @@ struct AttentionShape {
   // The operands of a kernel with separate query, key and value, whose indices
   // the members above give.
   std::vector<OperandPlace> separate_operands() const;
+  // Heads of a packed operand.
+  int64_t packed_heads() const { return heads + 2 * key_heads; }
   // Keys that the query sees.
   int64_t visible(int64_t query) const {
     return causal && query < keys ? query + 1 : keys;
   }
 
  private:
-  int64_t packed_heads() const { return heads + 2 * key_heads; }
   // Strides of `count` heads, which lie among `row` heads of a row with `bshd`.
   HeadStrides strides(int64_t count, int64_t length, int64_t row) const {
+    if (sequence_first) return {row, 1, batch * row};
     if (bshd) return {length * row, 1, row};
     return {count * length, length, 1};
   }

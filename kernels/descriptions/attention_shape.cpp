@@ -69,8 +69,12 @@ void set_kind(KernelId id, AttentionShape* shape) {
                 id == KernelId::attention_grad_bshd;
 }
 
+bool is_sequence_first(const KernelDesc& desc) {
+  return desc.attributes.size() > 2 && desc.attributes[2] != 0;
+}
+
 // The description with separate query, key and value, and gradients, of one in
-// which they are packed.
+// which they are packed; always with batches in front of the sequence.
 bool separate(const KernelDesc& desc, bool forward, KernelDesc* separate,
               std::string* error) {
   const size_t packed = forward ? 0 : 1, result = packed + 1,
@@ -91,9 +95,10 @@ bool separate(const KernelDesc& desc, bool forward, KernelDesc* separate,
     const int parts = i == packed || i == gradient ? 3 : 1;
     for (int part = 0; part < parts; ++part) {
       separate->operands.push_back(desc.operands[i]);
-      if (parts == 1) continue;
-      separate->operands.back().shape[2] =
-          part == 0 ? heads : (all[2] - heads) / 2;
+      std::vector<int64_t>& shape = separate->operands.back().shape;
+      if (is_sequence_first(desc) && i != result + 1 && shape.size() == 4)
+        std::swap(shape[0], shape[1]);
+      if (parts == 3) shape[2] = part == 0 ? heads : (all[2] - heads) / 2;
     }
   }
   return true;
@@ -123,7 +128,14 @@ bool read_mask(Attributes* attributes, AttentionShape* shape) {
 }
 
 size_t required_attributes(const AttentionShape& shape) {
-  return shape.has_dropout ? 4 : 2;
+  return shape.has_dropout ? 4 : shape.packed ? 3 : 2;
+}
+
+// Reads what packed kernels have in addition.
+bool read_order(Attributes* attributes, AttentionShape* shape) {
+  shape->sequence_first = false;
+  return !shape->packed ||
+         attributes->read("sequence_first", &shape->sequence_first);
 }
 
 // Reads what kernels with dropout have in addition.
@@ -243,6 +255,7 @@ bool parse_attention(const KernelDesc& found, AttentionShape* shape,
   if (!attributes.expect(required_attributes(*shape), 2) ||
       !read_mask(&attributes, shape) ||
       !read_f32(desc, "scale", &attributes, &shape->scale, error) ||
+      !read_order(&attributes, shape) ||
       !read_dropout(desc, &attributes, shape, error) ||
       !read_softcap(desc, &attributes, shape, error) ||
       !attributes.read_tf32(&shape->tf32) ||

@@ -63,7 +63,8 @@ public:
     for (train::HeadLayoutOpInterface op : ops) {
       OpBuilder builder(op);
       for (OpOperand &operand : op.getOperandsWithHeads())
-        operand.set(swapHeads(builder, op->getLoc(), operand.get()));
+        operand.set(
+            orderHeads(builder, op->getLoc(), operand.get(), kBatchFirst));
       op.setBshdLayout();
       for (Value result : op.getResultsWithHeads()) {
         auto type = cast<RankedTensorType>(result.getType());
@@ -71,7 +72,7 @@ public:
         std::swap(shape[1], shape[2]);
         result.setType(type.clone(shape));
         builder.setInsertionPointAfter(op);
-        replaceBySwapped(builder, result, result);
+        replaceByOrdered(builder, result, result, kBatchFirst);
       }
     }
   }
@@ -89,7 +90,7 @@ private:
     auto maker = source.getDefiningOp<train::HeadLayoutOpInterface>();
     if (maker && ops.contains(maker))
       return 0;
-    if (!getHeadSwap(source))
+    if (!getHeadTranspose(source, kSwapHeads))
       return -bytesMoved(value);
     bool isReadElsewhere =
         value != source || llvm::any_of(value.getUses(), [&](OpOperand &use) {
@@ -113,7 +114,8 @@ private:
       Operation *user = use.getOwner();
       if (auto barrier = dyn_cast<train::RematBarrierOp>(user))
         countUsers(barrier.getResult(), saved, isReadElsewhere);
-      else if (user->getNumResults() == 1 && getHeadSwap(user->getResult(0)))
+      else if (user->getNumResults() == 1 &&
+               getHeadTranspose(user->getResult(0), kSwapHeads))
         saved += bytesMoved(result);
       else
         isReadElsewhere = true;

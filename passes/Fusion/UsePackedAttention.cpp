@@ -23,11 +23,13 @@ using namespace mpc;
 
 namespace {
 
-/// Query, key and value as heads of one tensor [B, T, heads, D].
+/// Query, key and value as heads of one tensor, [B, T, heads, D] or
+/// [T, B, heads, D].
 struct Packing {
   train::HeadLayoutOpInterface op;
   Value source;
   SmallVector<int64_t> shape;
+  bool sequenceFirst;
   /// The value that has the gradients as elements of such a tensor; null if the
   /// op computes none.
   Value gradient = nullptr;
@@ -58,6 +60,8 @@ struct UsePackedAttentionPass
 
 private:
   std::optional<Packing> packingOf(train::HeadLayoutOpInterface op) const;
+  static std::optional<Packing> packingOf(train::HeadLayoutOpInterface op,
+                                          bool sequenceFirst);
   static void pack(const Packing &packing);
 };
 
@@ -79,21 +83,23 @@ static SmallVector<int64_t, 3> firstHeads(train::HeadLayoutOpInterface op) {
   return {0, heads, heads + extentsOf(packedOperands(op)[1].get())[1]};
 }
 
-/// A part [B, heads, T, D], `part`, of a packed tensor of `shape`, `source`.
+/// A part [B, heads, T, D], `part`, of the packed tensor `source`, which begins
+/// at head `first`.
 static train::StridedView viewOfPart(Value part, Value source, int64_t first,
-                                     ArrayRef<int64_t> shape) {
-  int64_t row = shape[2] * shape[3];
+                                     const Packing &packing) {
+  ArrayRef<int64_t> shape = packing.shape;
+  int64_t row = shape[2] * shape[3], outer = shape[1] * row;
   return {source,
           first * shape[3],
           extentsOf(part),
-          {shape[1] * row, shape[3], row, 1}};
+          {packing.sequenceFirst ? row : outer, shape[3],
+           packing.sequenceFirst ? outer : row, 1}};
 }
 
-/// The value that has all elements of a packed gradient of `shape`, the results
-/// of `op`, in their order; null if there is none, or if another op reads some
-/// of them.
-static Value findGradient(train::HeadLayoutOpInterface op,
-                          ArrayRef<int64_t> shape) {
+/// The value that has all elements of a packed gradient, the results of the op,
+/// in their order; null if there is none, or if another op reads some of them.
+static Value findGradient(const Packing &packing) {
+  train::HeadLayoutOpInterface op = packing.op;
   llvm::SmallDenseMap<Value, train::StridedView> views;
   Type element = getElementTypeOrSelf(op.getResultsWithHeads()[0]);
   for (auto [result, first] :
@@ -101,13 +107,13 @@ static Value findGradient(train::HeadLayoutOpInterface op,
     if (getElementTypeOrSelf(result) != element)
       return {};
     Value end = result;
-    views[end] = viewOfPart(result, op->getResult(0), first, shape);
+    views[end] = viewOfPart(result, op->getResult(0), first, packing);
     // Up to an op that another result reaches later.
     while (true) {
       train::StridedView whole = train::wholeView(end);
       whole.source = op->getResult(0);
       if (ShapedType::getNumElements(extentsOf(end)) ==
-              ShapedType::getNumElements(shape) &&
+              ShapedType::getNumElements(packing.shape) &&
           views[end] == whole)
         return end;
       if (!end.hasOneUse() || (*end.user_begin())->getNumResults() != 1)
@@ -132,17 +138,29 @@ std::optional<Packing>
 UsePackedAttentionPass::packingOf(train::HeadLayoutOpInterface op) const {
   SmallVector<StringRef> available;
   StringRef(features).split(available, ',');
+  Type element = getElementTypeOrSelf(packedOperands(op)[0].get());
+  if (op.getBshdKernelName().empty() || op.getPackedKernelName().empty() ||
+      !device->computesIn(op.getPackedKernelName(), element, available))
+    return std::nullopt;
+  for (bool sequenceFirst : {false, true})
+    if (std::optional<Packing> packing = packingOf(op, sequenceFirst))
+      return packing;
+  return std::nullopt;
+}
+
+std::optional<Packing>
+UsePackedAttentionPass::packingOf(train::HeadLayoutOpInterface op,
+                                  bool sequenceFirst) {
   MutableArrayRef<OpOperand> operands = packedOperands(op);
   Value query = operands[0].get(), key = operands[1].get();
-  if (op.getBshdKernelName().empty() || op.getPackedKernelName().empty() ||
-      !device->computesIn(op.getPackedKernelName(), getElementTypeOrSelf(query),
-                          available))
-    return std::nullopt;
   ArrayRef<int64_t> extents = extentsOf(query);
   Packing packing{
       op,
       train::stridedViewOf(query).source,
-      {extents[0], extents[2], extents[1] + 2 * extentsOf(key)[1], extents[3]}};
+      {extents[0], extents[2], extents[1] + 2 * extentsOf(key)[1], extents[3]},
+      sequenceFirst};
+  if (sequenceFirst)
+    std::swap(packing.shape[0], packing.shape[1]);
   if (ShapedType::getNumElements(extentsOf(packing.source)) !=
       ShapedType::getNumElements(packing.shape))
     return std::nullopt;
@@ -150,11 +168,11 @@ UsePackedAttentionPass::packingOf(train::HeadLayoutOpInterface op) const {
     Value part = operand.get();
     if (extentsOf(part)[2] != extents[2] || extentsOf(part)[3] != extents[3] ||
         !(train::stridedViewOf(part) ==
-          viewOfPart(part, packing.source, first, packing.shape)))
+          viewOfPart(part, packing.source, first, packing)))
       return std::nullopt;
   }
   if (op.getResultsWithHeads().size() == 3) {
-    packing.gradient = findGradient(op, packing.shape);
+    packing.gradient = findGradient(packing);
     if (!packing.gradient)
       return std::nullopt;
   }
@@ -163,6 +181,7 @@ UsePackedAttentionPass::packingOf(train::HeadLayoutOpInterface op) const {
 
 void UsePackedAttentionPass::pack(const Packing &packing) {
   train::HeadLayoutOpInterface op = packing.op;
+  HeadOrder order = packing.sequenceFirst ? kSequenceFirst : kBatchFirst;
   OpBuilder builder(op);
   SmallVector<Value> operands;
   unsigned first = op.getFirstPackedOperand();
@@ -174,9 +193,10 @@ void UsePackedAttentionPass::pack(const Packing &packing) {
     else if (number >= op.getOperandsWithHeads().size())
       operands.push_back(operand.get());
     else if (number < first || number > first + 2)
-      operands.push_back(swapHeads(builder, op->getLoc(), operand.get()));
+      operands.push_back(
+          orderHeads(builder, op->getLoc(), operand.get(), order));
   }
-  Operation *made = op.buildPacked(builder, operands);
+  Operation *made = op.buildPacked(builder, operands, packing.sequenceFirst);
   made->setDiscardableAttrs(op->getDiscardableAttrDictionary());
   if (packing.gradient) {
     Value gradient = train::reshapeTo(builder, op->getLoc(), made->getResult(0),
@@ -187,5 +207,5 @@ void UsePackedAttentionPass::pack(const Packing &packing) {
   }
   op->getResults().drop_front().replaceAllUsesWith(
       made->getResults().drop_front());
-  replaceBySwapped(builder, op->getResult(0), made->getResult(0));
+  replaceByOrdered(builder, op->getResult(0), made->getResult(0), order);
 }

@@ -19,6 +19,7 @@ using mpc::kernels::EmbeddingParams;
 using mpc::kernels::EmbeddingSortParams;
 using mpc::kernels::EmbeddingSumParams;
 using mpc::kernels::F16;
+using mpc::kernels::HeadCopyParams;
 using mpc::kernels::PoolParams;
 
 // Declared as in the .cu files, with the same parameter types.
@@ -51,12 +52,10 @@ extern "C" void mpc_depthwise_grad_weight(DepthwiseWeightParams, const void*,
                                           const void*, float*);
 extern "C" void mpc_depthwise_sum(const float*, float*, int64_t, int32_t,
                                   int32_t);
-extern "C" void mpc_attention_swap_2(const uint16_t*, uint16_t*, int64_t,
-                                     int64_t, int64_t, int64_t, int64_t,
-                                     int64_t);
-extern "C" void mpc_attention_swap_4(const uint32_t*, uint32_t*, int64_t,
-                                     int64_t, int64_t, int64_t, int64_t,
-                                     int64_t);
+extern "C" void mpc_attention_copy_2(const uint16_t*, uint16_t*,
+                                     HeadCopyParams);
+extern "C" void mpc_attention_copy_4(const uint32_t*, uint32_t*,
+                                     HeadCopyParams);
 extern "C" void mpc_channels_first(const float*, float*, int64_t, int64_t,
                                    int64_t);
 extern "C" void mpc_channels_last(const uint16_t*, uint16_t*, int64_t, int64_t,
@@ -161,8 +160,8 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD(mpc_depthwise)             \
   MPC_ADD(mpc_depthwise_grad_weight) \
   MPC_ADD(mpc_depthwise_sum)         \
-  MPC_ADD(mpc_attention_swap_2)      \
-  MPC_ADD(mpc_attention_swap_4)      \
+  MPC_ADD(mpc_attention_copy_2)      \
+  MPC_ADD(mpc_attention_copy_4)      \
   MPC_ADD_EMBEDDING(i32)             \
   MPC_ADD_EMBEDDING(i64)             \
   MPC_ADD(mpc_embedding_count)       \

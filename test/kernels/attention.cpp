@@ -172,6 +172,24 @@ KernelDesc separate_of(KernelDesc desc) {
   return desc;
 }
 
+// Whether an operand of a packed kernel holds logarithms of sums.
+bool is_sums_of_packed(KernelId id, size_t operand) {
+  return operand == (is_forward(id) ? 2u : 3u);
+}
+
+bool is_sequence_first(const KernelDesc& desc) {
+  return is_packed(desc.id) && desc.attributes[2] != 0;
+}
+
+// The description of a packed kernel with batch and sequence exchanged.
+KernelDesc with_swapped_order(KernelDesc desc) {
+  for (size_t i = 0; i < desc.operands.size(); ++i)
+    if (!is_sums_of_packed(desc.id, i))
+      std::swap(desc.operands[i].shape[0], desc.operands[i].shape[1]);
+  desc.attributes[2] = 1 - desc.attributes[2];
+  return desc;
+}
+
 // Replaces three operands of [B, T, heads, D] from `first` on by one.
 void pack_heads(int64_t rows, size_t first,
                 std::vector<std::vector<double>>* operands) {
@@ -217,7 +235,10 @@ std::vector<AttentionCase> as_packed(std::vector<AttentionCase> cases) {
   std::vector<AttentionCase> packed;
   for (AttentionCase& c : as_bshd(std::move(cases))) {
     c.packed = true;
-    if (c.queries == c.keys && c.depth == c.value_depth) packed.push_back(c);
+    if (c.queries != c.keys || c.depth != c.value_depth) continue;
+    packed.push_back(c);
+    c.sequence_first = true;
+    packed.push_back(c);
   }
   return packed;
 }
@@ -282,6 +303,7 @@ KernelDesc attention_desc(KernelId id, const AttentionCase& c,
                                   float_bits(c.scale)};
   if (c.dropout > 0)
     attributes.insert(attributes.end(), {float_bits(c.dropout), 5});
+  if (c.packed) attributes.push_back(0);
   if (c.softcap > 0) attributes.push_back(float_bits(c.softcap));
   std::vector<TensorDesc> biases;
   for (const BiasExtents& bias : c.biases)
@@ -305,7 +327,9 @@ KernelDesc attention_desc(KernelId id, const AttentionCase& c,
   if (has_bias_grad(id)) desc.operands.push_back(biases[0]);
   if (!is_bshd(id)) return desc;
   desc = with_swapped_heads(desc);
-  return is_packed(id) ? packed_of(desc) : desc;
+  if (!is_packed(id)) return desc;
+  desc = packed_of(desc);
+  return c.sequence_first ? with_swapped_order(desc) : desc;
 }
 
 // The kernel whose gradient has this shape.
@@ -322,13 +346,31 @@ AttentionExpectation::AttentionExpectation(const KernelDesc& desc)
     expect();
     return;
   }
-  desc_ = with_swapped_heads(is_packed(desc.id) ? separate_of(desc) : desc);
+  if (is_sequence_first(desc)) desc_ = with_swapped_order(desc_);
+  if (is_packed(desc.id)) desc_ = separate_of(desc_);
+  desc_ = with_swapped_heads(desc_);
   desc_.id =
       is_forward(desc.id) ? KernelId::attention : KernelId::attention_grad;
+  desc_.attributes.resize(2);
   expect();
   swap_heads_of_all();
   if (is_packed(desc.id)) pack_all();
   desc_ = desc;
+  if (is_sequence_first(desc)) put_sequences_first();
+}
+
+void AttentionExpectation::put_sequences_first() {
+  const auto swap = [&](size_t operand, std::vector<double>* values) {
+    if (is_sums_of_packed(desc_.id, operand)) return;
+    const std::vector<int64_t>& shape = desc_.operands[operand].shape;
+    // Rows are whole sets of heads.
+    swap_heads({1, shape[1], shape[0], shape[2] * shape[3]}, values);
+  };
+  for (size_t i = 0; i < inputs_.size(); ++i) swap(i, &inputs_[i]);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    swap(inputs_.size() + i, &outputs_[i]);
+    swap(inputs_.size() + i, &bounds_[i]);
+  }
 }
 
 void AttentionExpectation::swap_heads_of_all() {

@@ -24,8 +24,9 @@ struct AttentionCase {
   std::vector<BiasExtents> biases = {};
   bool bshd = false;    // Operands are [B, T, H, D]; without biases.
   bool packed = false;  // Query, key and value are one operand. Implies bshd.
-  float dropout = 0;    // Dropout of the probabilities; not with bshd.
-  float softcap = 0;    // 0 for none.
+  bool sequence_first = false;  // Packed operands are [T, B, H, D].
+  float dropout = 0;            // Dropout of the probabilities; not with bshd.
+  float softcap = 0;            // 0 for none.
   // The bias that replaces scores where it is not 0, or -1. Half of its
   // elements are 0.
   int64_t replacing = -1;
@@ -33,7 +34,7 @@ struct AttentionCase {
 
 // The same cases of [B, T, H, D].
 std::vector<AttentionCase> as_bshd(std::vector<AttentionCase> cases);
-// Those with as many keys as queries and equal depths, packed.
+// Those with as many keys as queries and equal depths, packed in both orders.
 std::vector<AttentionCase> as_packed(std::vector<AttentionCase> cases);
 // Both.
 std::vector<AttentionCase> in_other_layouts(
@@ -140,6 +141,7 @@ class AttentionExpectation {
   void expect();
   void swap_heads_of_all();
   void pack_all();
+  void put_sequences_first();
 
   KernelDesc desc_;
   std::vector<std::vector<double>> inputs_, outputs_, bounds_;

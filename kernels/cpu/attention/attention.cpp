@@ -81,7 +81,7 @@ class AttentionKernel : public Kernel {
   size_t scratch_bytes() const override { return threads_ * worker_bytes_; }
   bool run(void* const* operands, void* scratch) const override {
     const ThreadScope scope(1);  // Primitives of oneDNN are for one thread.
-    std::vector<void*> separate(places_.size());
+    std::array<void*, kMaxAttentionOperands> separate;
     for (size_t i = 0; i < places_.size(); ++i)
       separate[i] =
           static_cast<char*>(operands[places_[i].operand]) + places_[i].offset;

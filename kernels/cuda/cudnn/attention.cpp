@@ -76,8 +76,11 @@ PlanRequest request_for(const AttentionProblem& problem) {
   };
   // Rows of memory; heads of other operands may be between them.
   const int64_t rows = s.rows();
-  const int64_t queries = s.batch * s.query_strides().batch;
-  const int64_t keys = s.batch * s.key_strides().batch;
+  const auto rows_of = [&](int64_t heads, int64_t length) {
+    return s.batch * length * (s.packed ? s.packed_heads() : heads);
+  };
+  const int64_t queries = rows_of(s.heads, s.queries);
+  const int64_t keys = rows_of(s.key_heads, s.keys);
   if (!problem.forward) add(kUidGrad, s.dtype, rows * s.value_depth);
   add(kUidQuery, s.dtype, queries * s.depth);
   add(kUidKey, s.dtype, keys * s.depth);
@@ -148,7 +151,7 @@ std::unique_ptr<CudaKernel> make_cuda_attention(const AttentionShape& shape,
       return std::make_unique<CudnnAttention>(context, problem, request, plan);
   }
   AttentionShape composed = shape;
-  composed.bshd = composed.packed = false;
+  composed.bshd = composed.packed = composed.sequence_first = false;
   auto kernel =
       make_composed_attention(composed, context, std::move(why), error);
   if (!kernel || !shape.bshd) return kernel;

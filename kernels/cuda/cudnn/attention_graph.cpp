@@ -316,7 +316,8 @@ std::string AttentionProblem::key() const {
   // The plan holds the scale.
   text += " scale " + std::to_string(float_bits(shape.scale));
   text += shape.causal ? " causal" : "";
-  return text + (shape.packed ? " packed" : shape.bshd ? " bshd" : "");
+  text += shape.packed ? " packed" : shape.bshd ? " bshd" : "";
+  return text + (shape.sequence_first ? " sequence_first" : "");
 }
 
 std::vector<std::pair<int64_t, float>> AttentionProblem::scalars() const {

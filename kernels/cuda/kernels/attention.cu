@@ -14,6 +14,8 @@ using mpc::kernels::AttentionParams;
 using mpc::kernels::Bf16;
 using mpc::kernels::Dropout;
 using mpc::kernels::F16;
+using mpc::kernels::HeadCopyParams;
+using mpc::kernels::HeadStrides;
 using mpc::kernels::LogSumExp;
 
 constexpr unsigned kAll = 0xffffffffu;
@@ -252,39 +254,37 @@ __device__ __forceinline__ void bias_grad(const AttentionParams& p,
   }
 }
 
-// Copies [batch, rows, columns, depth] to [batch, columns, rows, depth]. The
-// columns of a row are part of `from_row` columns, the rows of a column, in
-// `to`, of `to_row` rows.
 template <typename T>
-__device__ __forceinline__ void swap_heads(const T* from, T* to, int64_t count,
-                                           int64_t rows, int64_t columns,
-                                           int64_t depth, int64_t from_row,
-                                           int64_t to_row) {
+__device__ __forceinline__ void copy_heads(const T* from, T* to,
+                                           const HeadCopyParams& p) {
   const int64_t threads = static_cast<int64_t>(gridDim.x) * blockDim.x;
   const int64_t first =
       static_cast<int64_t>(blockIdx.x) * blockDim.x + threadIdx.x;
 #pragma unroll 1
-  for (int64_t i = first; i < count; i += threads) {
-    const int64_t at = i / depth;
-    const int64_t row = at % rows, column = at / rows % columns;
-    const int64_t batch = at / rows / columns;
-    to[((batch * columns + column) * to_row + row) * depth + i % depth] =
-        from[((batch * rows + row) * from_row + column) * depth + i % depth];
+  for (int64_t i = first; i < p.count; i += threads) {
+    const int64_t at = i / p.depth, element = i % p.depth;
+    const int64_t row = at % p.rows, head = at / p.rows % p.heads;
+    const int64_t batch = at / p.rows / p.heads;
+    const auto place = [&](const HeadStrides& strides) {
+      return (batch * strides.batch + head * strides.head + row * strides.row) *
+                 p.depth +
+             element;
+    };
+    to[place(p.to)] = from[place(p.from)];
   }
 }
 
 }  // namespace
 
-#define MPC_ATTENTION_SWAP(bytes, T)                                           \
-  extern "C" __global__ void __launch_bounds__(256)                            \
-      mpc_attention_swap_##bytes(const T* from, T* to, int64_t count,          \
-                                 int64_t rows, int64_t columns, int64_t depth, \
-                                 int64_t from_row, int64_t to_row) {           \
-    swap_heads(from, to, count, rows, columns, depth, from_row, to_row);       \
+#define MPC_ATTENTION_COPY(bytes, T)                      \
+  extern "C" __global__ void __launch_bounds__(256)       \
+      mpc_attention_copy_##bytes(const T* from, T* to,    \
+                                 HeadCopyParams params) { \
+    copy_heads(from, to, params);                         \
   }
-MPC_ATTENTION_SWAP(2, uint16_t)
-MPC_ATTENTION_SWAP(4, uint32_t)
-#undef MPC_ATTENTION_SWAP
+MPC_ATTENTION_COPY(2, uint16_t)
+MPC_ATTENTION_COPY(4, uint32_t)
+#undef MPC_ATTENTION_COPY
 #define MPC_ATTENTION_KERNELS(suffix, T)                                       \
   extern "C" __global__ void __launch_bounds__(256)                            \
       mpc_attention_softmax_##suffix(AttentionParams params,                   \

@@ -30,6 +30,13 @@ struct AttentionParams {
   uint64_t index;
 };
 
+// Rows of `depth` elements that are copied from one layout to another.
+struct HeadCopyParams {
+  int64_t count;  // Elements.
+  int64_t heads, rows, depth;
+  HeadStrides from, to;
+};
+
 }  // namespace mpc::kernels
 
 #endif  // MPC_KERNELS_CUDA_KERNELS_ATTENTION_PARAMS_H_

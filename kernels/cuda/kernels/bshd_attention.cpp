@@ -6,6 +6,7 @@
 
 #include "kernels/cuda/driver/launch.h"
 #include "kernels/cuda/families.h"
+#include "kernels/cuda/kernels/attention_params.h"
 #include "kernels/cuda/shared.h"
 #include "kernels/cuda/workspace.h"
 
@@ -18,13 +19,10 @@ using cuda::CUdeviceptr;
 struct Copy {
   size_t operand;
   bool is_result;
-  int64_t heads, rows;  // Rows are those of a head in a batch.
-  int64_t row;          // Heads of a row, perhaps also of other operands.
-  int64_t depth;
+  HeadCopyParams params;  // To the workspace, or from there.
   mpc_dtype_t dtype;
   // Set by make().
   cuda::CUfunction function = nullptr;
-  int64_t count = 0;
   size_t offset = 0;  // Where the copy is in the workspace.
 };
 
@@ -34,8 +32,12 @@ std::vector<Copy> copies_for(const AttentionShape& s) {
                        const HeadStrides& strides, int64_t depth) {
     const size_t first_result = s.first_result();
     const bool is_result = operand >= first_result;
+    const HeadStrides dense = {heads * rows, rows, 1};
     copies.push_back(
-        {operand, is_result, heads, rows, strides.row, depth,
+        {operand,
+         is_result,
+         {s.batch * heads * rows * depth, heads, rows, depth,
+          is_result ? dense : strides, is_result ? strides : dense},
          is_result ? s.result_dtypes[operand - first_result] : s.dtype});
   };
   const auto add_query = [&](size_t operand) {
@@ -79,11 +81,10 @@ class BshdAttention final : public CudaKernel {
       std::string error;
       copy.function = context_.shared->function(
           context_,
-          bytes == 2 ? "mpc_attention_swap_2" : "mpc_attention_swap_4", &error);
+          bytes == 2 ? "mpc_attention_copy_2" : "mpc_attention_copy_4", &error);
       if (!copy.function) return error;
-      copy.count = shape_.batch * copy.heads * copy.rows * copy.depth;
       copy.offset = inner_offset_;
-      inner_offset_ += aligned(static_cast<size_t>(copy.count) * bytes);
+      inner_offset_ += aligned(static_cast<size_t>(copy.params.count) * bytes);
     }
     return "";
   }
@@ -122,19 +123,12 @@ class BshdAttention final : public CudaKernel {
   }
 
  private:
-  // Copies [B, rows, heads, D] to [B, heads, rows, D]; results back.
   std::string run_copy(const Copy& copy, CUdeviceptr from, CUdeviceptr to,
                        cuda::CUstream stream) const {
-    int64_t count = copy.count, depth = copy.depth;
-    int64_t rows = copy.rows, columns = copy.heads;
-    int64_t from_row = copy.row, to_row = copy.rows;
-    if (copy.is_result) {
-      std::swap(rows, columns);
-      std::swap(from_row, to_row);
-    }
-    void* parameters[] = {&from,    &to,    &count,    &rows,
-                          &columns, &depth, &from_row, &to_row};
-    return launch(*context_.driver, copy.function, count, stream, parameters);
+    HeadCopyParams params = copy.params;
+    void* parameters[] = {&from, &to, &params};
+    return launch(*context_.driver, copy.function, params.count, stream,
+                  parameters);
   }
 
   const CudaContext context_;  // A copy, which keeps the module.

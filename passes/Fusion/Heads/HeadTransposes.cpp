@@ -11,11 +11,10 @@
 using namespace mlir;
 using namespace mpc;
 
-static constexpr int64_t kSwapHeads[] = {0, 2, 1, 3};
-
-train::TransposeOp mpc::getHeadSwap(Value value) {
+train::TransposeOp mpc::getHeadTranspose(Value value,
+                                         ArrayRef<int64_t> permutation) {
   auto transpose = value.getDefiningOp<train::TransposeOp>();
-  if (!transpose || transpose.getPermutation() != ArrayRef(kSwapHeads) ||
+  if (!transpose || transpose.getPermutation() != permutation ||
       getElementTypeOrSelf(transpose.getInput()) != getElementTypeOrSelf(value))
     return nullptr;
   return transpose;
@@ -26,26 +25,28 @@ bool mpc::isOnlyOrder(OpOperand &use) {
   return barrier && &use == &barrier.getAfterMutable();
 }
 
-Value mpc::swapHeads(OpBuilder &builder, Location loc, Value value) {
-  if (train::TransposeOp swap = getHeadSwap(value))
-    return swap.getInput();
+Value mpc::orderHeads(OpBuilder &builder, Location loc, Value value,
+                      HeadOrder order) {
+  if (train::TransposeOp back = getHeadTranspose(value, order.back))
+    return back.getInput();
   if (auto barrier = value.getDefiningOp<train::RematBarrierOp>())
-    if (getHeadSwap(train::skipBarriers(value)))
+    if (getHeadTranspose(train::skipBarriers(value), order.back))
       return train::RematBarrierOp::create(
-          builder, loc, swapHeads(builder, loc, barrier.getValue()),
+          builder, loc, orderHeads(builder, loc, barrier.getValue(), order),
           barrier.getAfter());
   return train::TransposeOp::create(builder, loc, value,
-                                    builder.getDenseI64ArrayAttr(kSwapHeads));
+                                    builder.getDenseI64ArrayAttr(order.there));
 }
 
-/// Lets the users of `value`, whose heads are to be exchanged, use `swapped`,
-/// for which they are exchanged already.
-static void useSwapped(OpBuilder &builder, Value value, Value swapped) {
+/// Lets the users of `value`, whose dimensions they are to order, use
+/// `ordered`.
+static void useOrdered(OpBuilder &builder, Value value, Value ordered,
+                       HeadOrder order) {
   for (Operation *user : llvm::to_vector(value.getUsers())) {
     if (user->getNumResults() != 1)
       continue;
-    if (getHeadSwap(user->getResult(0))) {
-      user->getResult(0).replaceAllUsesWith(swapped);
+    if (getHeadTranspose(user->getResult(0), order.there)) {
+      user->getResult(0).replaceAllUsesWith(ordered);
       continue;
     }
     auto barrier = dyn_cast<train::RematBarrierOp>(user);
@@ -53,22 +54,25 @@ static void useSwapped(OpBuilder &builder, Value value, Value swapped) {
       continue;
     builder.setInsertionPoint(barrier);
     Value behind = train::RematBarrierOp::create(builder, barrier.getLoc(),
-                                                 swapped, barrier.getAfter());
-    Value back = swapHeads(builder, barrier.getLoc(), behind);
+                                                 ordered, barrier.getAfter());
+    Value back =
+        train::TransposeOp::create(builder, barrier.getLoc(), behind,
+                                   builder.getDenseI64ArrayAttr(order.back));
     barrier.getResult().replaceAllUsesWith(back);
-    useSwapped(builder, back, behind);
+    useOrdered(builder, back, behind, order);
   }
 }
 
-void mpc::replaceBySwapped(OpBuilder &builder, Value old, Value made) {
-  auto swap = train::TransposeOp::create(
-      builder, made.getLoc(), made, builder.getDenseI64ArrayAttr(kSwapHeads));
+void mpc::replaceByOrdered(OpBuilder &builder, Value old, Value made,
+                           HeadOrder order) {
+  auto back = train::TransposeOp::create(
+      builder, made.getLoc(), made, builder.getDenseI64ArrayAttr(order.back));
   if (old != made)
     old.replaceUsesWithIf(made, isOnlyOrder);
-  old.replaceUsesWithIf(swap, [&](OpOperand &use) {
-    return use.getOwner() != swap && !isOnlyOrder(use);
+  old.replaceUsesWithIf(back, [&](OpOperand &use) {
+    return use.getOwner() != back && !isOnlyOrder(use);
   });
-  useSwapped(builder, swap, made);
+  useOrdered(builder, back, made, order);
 }
 
 SmallVector<SmallVector<train::HeadLayoutOpInterface>>

@@ -138,20 +138,32 @@ TEST(Attention, RefusesWrongShapesOfPacked) {
   expect_refused(desc,
                  "packed_attention_grad: [2, 5, 10, 4] is not a query of 6 "
                  "heads with keys and values, or not the gradient's shape");
+  desc = forward();
+  desc.attributes[2] = 1;
+  expect_refused(desc,
+                 "packed_attention: operand 2 must have shape [2, 5, 6, 2], "
+                 "found [2, 2, 6, 5]");
+  desc.attributes[2] = 2;
+  expect_refused(desc,
+                 "packed_attention: sequence_first must be in 0..1, found 2");
 }
 
 TEST(Attention, CpusHaveOneLayoutIn16Bits) {
   const AttentionCase c{2, 6, 2, 5, 5, 4, 4, false};
-  for (const AttentionCase& other : in_other_layouts({c}))
+  const auto expect_none = [](const AttentionCase& other, mpc_dtype_t dtype) {
     for (KernelId id : attention_ids(other)) {
       std::string error;
-      EXPECT_FALSE(make_cpu_kernel(attention_desc(id, other, bf16, bf16),
+      EXPECT_FALSE(make_cpu_kernel(attention_desc(id, other, dtype, dtype),
                                    {2, false}, &error));
       EXPECT_NE(error.find("has no kernel for CPUs; compile the model for "
                            "target cpu"),
                 std::string::npos)
           << error;
     }
+  };
+  for (const AttentionCase& other : in_other_layouts({c}))
+    for (mpc_dtype_t dtype : {bf16, MPC_DTYPE_F16}) expect_none(other, dtype);
+  expect_none(as_bshd({c})[0], f32);
 }
 
 TEST(Attention, RefusesWrongDropouts) {

@@ -200,10 +200,12 @@ def HeadLayoutOpInterface : OpInterface<"HeadLayoutOpInterface"> {
     InterfaceMethod<"The first of the operands query, key and value.",
       "unsigned", "getFirstPackedOperand">,
     InterfaceMethod<[{Builds the op for that kernel. `operands` are those of this
-      op with heads inside the sequence and with one tensor for query, key and
-      value. Their gradients are then one result, too.}],
+      op with heads inside the sequence, [B, T, H, D], or, if `sequenceFirst`,
+      [T, B, H, D], and with one tensor for query, key and value. Their gradients
+      are then one result, too.}],
       "::mlir::Operation *", "buildPacked",
-      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands)>,
+      (ins "::mlir::OpBuilder &":$builder, "::mlir::ValueRange":$operands,
+           "bool":$sequenceFirst)>,
   ];
 }
 

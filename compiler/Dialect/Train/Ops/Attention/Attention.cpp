@@ -134,7 +134,7 @@ template <typename Op> static bool hasBshdKernel(Op op) {
   return !op.getBshd() && op.getBiases().empty() && !op.getSoftcap();
 }
 
-/// Whether an op in either layout may have query, key and value in one tensor.
+/// Whether query, key and value of an op may be one tensor.
 template <typename Op> static bool hasPackedKernel(Op op) {
   return op.getBiases().empty() && !op.getSoftcap();
 }
@@ -307,14 +307,16 @@ StringRef AttentionOp::getPackedKernelName() {
   return hasPackedKernel(*this) ? "packed_attention" : "";
 }
 unsigned AttentionOp::getFirstPackedOperand() { return 0; }
-Operation *AttentionOp::buildPacked(OpBuilder &builder, ValueRange operands) {
-  SmallVector<int64_t> shape = reordered(*this, shapeOf(getResult()));
-  std::swap(shape[1], shape[2]);
+Operation *AttentionOp::buildPacked(OpBuilder &builder, ValueRange operands,
+                                    bool sequenceFirst) {
+  SmallVector<int64_t> shape(shapeOf(operands[0]));
+  shape[2] = reordered(*this, shapeOf(getQuery()))[1];
   return PackedAttentionOp::create(
       builder, getLoc(), RankedTensorType::get(shape, elementOf(getResult())),
       getLogSumExp().getType(), operands[0],
       builder.getI64IntegerAttr(reordered(*this, shapeOf(getKey()))[1]),
-      getScaleAttr(), getCausalAttr());
+      getScaleAttr(), getCausalAttr(),
+      sequenceFirst ? builder.getUnitAttr() : UnitAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -359,21 +361,22 @@ StringRef AttentionGradOp::getPackedKernelName() {
   return hasPackedKernel(*this) ? "packed_attention_grad" : "";
 }
 unsigned AttentionGradOp::getFirstPackedOperand() { return 1; }
-Operation *AttentionGradOp::buildPacked(OpBuilder &builder,
-                                        ValueRange operands) {
+Operation *AttentionGradOp::buildPacked(OpBuilder &builder, ValueRange operands,
+                                        bool sequenceFirst) {
   return PackedAttentionGradOp::create(
       builder, getLoc(),
       RankedTensorType::get(shapeOf(operands[1]), elementOf(getQueryGrad())),
       operands[0], operands[1], operands[2], operands[3],
       builder.getI64IntegerAttr(reordered(*this, shapeOf(getKey()))[1]),
-      getScaleAttr(), getCausalAttr());
+      getScaleAttr(), getCausalAttr(),
+      sequenceFirst ? builder.getUnitAttr() : UnitAttr());
 }
 
 //===----------------------------------------------------------------------===//
 // PackedAttentionOp
 //===----------------------------------------------------------------------===//
 
-/// Checks the heads and computes the extents of the result, [B, T, H, D].
+/// Checks the heads and computes the shape of the result.
 template <typename Adaptor>
 static LogicalResult checkPacked(Adaptor op, const OpError &error,
                                  SmallVectorImpl<int64_t> &result) {
@@ -392,15 +395,27 @@ static LogicalResult checkPacked(Adaptor op, const OpError &error,
   return success();
 }
 
+/// The extents [B, T, H, D] of a result, from its shape.
+template <typename Adaptor>
+static SmallVector<int64_t> batchFirst(Adaptor op, ArrayRef<int64_t> result) {
+  SmallVector<int64_t> extents(result);
+  if (op.getSequenceFirst())
+    std::swap(extents[0], extents[1]);
+  return extents;
+}
+
 template <typename Op> static int64_t countPackedPairs(Op op) {
-  ArrayRef<int64_t> result = shapeOf(op.getResult());
+  SmallVector<int64_t> result = batchFirst(op, shapeOf(op.getResult()));
   return countPairs(result[0] * result[2], result[1], result[1],
                     op.getCausal());
 }
 
-/// The shape of `log_sum_exp` for a result [B, T, H, D].
-static SmallVector<int64_t> packedSumsShape(ArrayRef<int64_t> result) {
-  return {2, result[0], result[2], result[1]};
+/// The shape of `log_sum_exp` for a result of this shape.
+template <typename Adaptor>
+static SmallVector<int64_t> packedSumsShape(Adaptor op,
+                                            ArrayRef<int64_t> result) {
+  SmallVector<int64_t> extents = batchFirst(op, result);
+  return {2, extents[0], extents[2], extents[1]};
 }
 
 static LogicalResult inferTypes(PackedAttentionOp::Adaptor op,
@@ -410,7 +425,7 @@ static LogicalResult inferTypes(PackedAttentionOp::Adaptor op,
   if (failed(checkPacked(op, error, result)))
     return failure();
   types.push_back(RankedTensorType::get(result, elementOf(op.getHeads())));
-  types.push_back(pinnedType(packedSumsShape(result), op.getHeads()));
+  types.push_back(pinnedType(packedSumsShape(op, result), op.getHeads()));
   return success();
 }
 MPC_INFER(PackedAttentionOp, inferTypes)
@@ -423,7 +438,7 @@ bool PackedAttentionOp::isResultPinned(unsigned index) { return index == 1; }
 
 StringRef PackedAttentionOp::getKernelName() { return "packed_attention"; }
 SmallVector<int64_t> PackedAttentionOp::getKernelAttributes() {
-  return {getCausal(), bitsOf(getScale())};
+  return {getCausal(), bitsOf(getScale()), getSequenceFirst()};
 }
 
 //===----------------------------------------------------------------------===//
@@ -438,7 +453,7 @@ static LogicalResult inferTypes(PackedAttentionGradOp::Adaptor op,
       failed(checkShape("grad", op.getGrad(), result, error)) ||
       failed(checkShape("result", op.getResult(), result, error)) ||
       failed(checkShape("log_sum_exp", op.getLogSumExp(),
-                        packedSumsShape(result), error)))
+                        packedSumsShape(op, result), error)))
     return failure();
   types.push_back(
       RankedTensorType::get(shapeOf(op.getHeads()), elementOf(op.getGrad())));
@@ -458,7 +473,7 @@ StringRef PackedAttentionGradOp::getKernelName() {
   return "packed_attention_grad";
 }
 SmallVector<int64_t> PackedAttentionGradOp::getKernelAttributes() {
-  return {getCausal(), bitsOf(getScale())};
+  return {getCausal(), bitsOf(getScale()), getSequenceFirst()};
 }
 
 //===----------------------------------------------------------------------===//

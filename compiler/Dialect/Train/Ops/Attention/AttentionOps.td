@@ -88,7 +88,8 @@ def Train_PackedAttentionOp : Train_InferredOp<"packed_attention", [KernelMethod
   let description = [{
     `train.attention` with `bshd` and without biases. `heads` [B, T, H + 2 G, D]
     are those of the query, then `key_heads` = G of the key, then G of the value,
-    as one projection leaves them.
+    as one projection leaves them. With `sequence_first`, `heads` and `result`
+    are [T, B, ...]; `log_sum_exp` is [2, B, H, T] anyway.
 
     (C1) the operand has rank 4.
     (C2) G is positive and divides H, which is positive.
@@ -96,7 +97,8 @@ def Train_PackedAttentionOp : Train_InferredOp<"packed_attention", [KernelMethod
   }];
   let arguments = (ins Train_FloatTensor:$heads, // packed_attention_c1
                    I64Attr:$key_heads, // packed_attention_c2
-                   F32Attr:$scale, UnitAttr:$causal); // packed_attention_c3
+                   F32Attr:$scale, UnitAttr:$causal, // packed_attention_c3
+                   UnitAttr:$sequence_first);
   let results = (outs Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp);
   let extraClassDeclaration = compatible # pins;
 }
@@ -111,7 +113,8 @@ def Train_PackedAttentionGradOp : Train_InferredOp<"packed_attention_grad", [Ker
   }];
   let arguments = (ins Train_FloatTensor:$grad, Train_FloatTensor:$heads, // packed_attention_grad_c1
                    Train_FloatTensor:$result, Train_FloatTensor:$log_sum_exp,
-                   I64Attr:$key_heads, F32Attr:$scale, UnitAttr:$causal);
+                   I64Attr:$key_heads, F32Attr:$scale, UnitAttr:$causal,
+                   UnitAttr:$sequence_first);
   let results = (outs Train_FloatTensor:$heads_grad);
   let extraClassDeclaration = compatible # pins;
 }
