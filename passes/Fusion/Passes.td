@@ -123,7 +123,7 @@ def UsePackedAttentionPass : Pass<"mpc-use-packed-attention", "::mlir::func::Fun
     D], and take them apart by reshapes, slices and transposes; their gradients
     are joined again for the gradients of the product. If the device has kernels
     for it, attention reads all three from that tensor, and its gradient writes
-    one, so that none of these moves are left.
+    one; of these moves only those stay that something else reads.
 
     Any moves will do whose results strides describe (`StridedView.h`). Ops that
     share operands or read each other's results change together.

@@ -74,6 +74,7 @@ protected:
     ParserConfig config(&context);
     for (const char *file : {"/Train/ops.mlir", "/Train/ops-elementwise.mlir",
                              "/Train/ops-nn.mlir", "/Train/attention.mlir",
+                             "/Train/attention-packed.mlir",
                              "/Train/recurrent.mlir", "/Amp/ops.mlir"})
       samples.push_back(parseSourceFile<ModuleOp>(
           std::string(MPC_DIALECT_TESTS) + file, config));
