@@ -50,9 +50,8 @@ std::optional<StridedView> stridedViewOf(
     mlir::OpResult result,
     llvm::function_ref<std::optional<StridedView>(mlir::Value)> operandView);
 
-/// `value` as a view of the first source that is itself no part of another
-/// tensor; of itself if no strides describe it otherwise. Does not look through
-/// concatenations.
+/// `value` as a view of an earlier tensor: follows the ops that define it back
+/// as far as strides describe what they do, but not through concatenations.
 StridedView stridedViewOf(mlir::Value value);
 
 } // namespace mpc::train
