@@ -31,8 +31,8 @@ std::unique_ptr<CudaKernel> make_cuda_attention(const AttentionShape& shape,
 std::unique_ptr<CudaKernel> make_composed_attention(
     const AttentionShape& shape, const CudaContext& context, std::string why,
     std::string* error, int64_t score_bytes = 1 << 28);
-// Attention of [B, T, H, D] by `inner`, a kernel for the same shape as [B, H,
-// T, D]: copies operands and results.
+// Attention of [B, T, H, D], or of packed operands, by `inner`, a kernel for
+// the same shape as [B, H, T, D]: copies operands and results.
 std::unique_ptr<CudaKernel> make_bshd_attention(
     const AttentionShape& shape, const CudaContext& context,
     std::unique_ptr<CudaKernel> inner, std::string* error);
