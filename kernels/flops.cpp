@@ -76,6 +76,7 @@ double count(const KernelDesc& desc) {
   switch (desc.id) {
     case KernelId::matmul:
     case KernelId::matmul_add:
+    case KernelId::matmul_bias:
     case KernelId::matmul_gelu:
     case KernelId::matmul_gelu_grad:
     case KernelId::scaled_matmul:
@@ -130,6 +131,7 @@ bool may_use_tf32(const KernelDesc& desc) {
   switch (desc.id) {
     case KernelId::matmul:
     case KernelId::matmul_add:
+    case KernelId::matmul_bias:
     case KernelId::matmul_gelu:
     case KernelId::matmul_gelu_grad:
       return parse_tf32(desc, parse_matmul);

@@ -312,7 +312,7 @@ bool check_sum(const KernelDesc& desc, std::string* error) {
 }
 
 // All operands have one type; factors are matrices.
-bool check_gelu(const KernelDesc& desc, std::string* error) {
+bool check_epilogue(const KernelDesc& desc, std::string* error) {
   if (!check_float(desc, desc.operands.size(), error)) return false;
   for (size_t i : {0, 1, 3})
     if (desc.operands[i].shape.size() != 2)
@@ -322,7 +322,8 @@ bool check_gelu(const KernelDesc& desc, std::string* error) {
   const std::vector<int64_t>& result = desc.operands[3].shape;
   if (desc.id == KernelId::matmul_gelu_grad)
     return check_shape(desc, 2, "argument", result, error);
-  return check_shape(desc, 4, "argument", result, error) &&
+  return (desc.id != KernelId::matmul_gelu ||
+          check_shape(desc, 4, "argument", result, error)) &&
          check_shape(desc, 2, "bias", {result.back()}, error);
 }
 
@@ -353,7 +354,7 @@ bool check_factors(const KernelDesc& desc, std::string* error) {
 bool check_matmul_dtypes(const KernelDesc& desc, const MatmulShape& shape,
                          std::string* error) {
   if (shape.epilogue == Epilogue::kAdd) return check_sum(desc, error);
-  if (shape.epilogue != Epilogue::kNone) return check_gelu(desc, error);
+  if (shape.epilogue != Epilogue::kNone) return check_epilogue(desc, error);
   if (shape.scaled &&
       !(check_dtype(desc, 0, MPC_DTYPE_F8E4M3, MPC_DTYPE_F8E5M2, error) &&
         check_factors(desc, error)))
@@ -366,6 +367,8 @@ static Epilogue epilogue_of(KernelId id) {
   switch (id) {
     case KernelId::matmul_add:
       return Epilogue::kAdd;
+    case KernelId::matmul_bias:
+      return Epilogue::kBias;
     case KernelId::matmul_gelu:
       return Epilogue::kGelu;
     case KernelId::matmul_gelu_grad:

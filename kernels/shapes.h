@@ -27,9 +27,18 @@ struct BatchDim {
 enum class Epilogue {
   kNone,
   kAdd,       // An addend like the result is operand 2.
+  kBias,      // A bias, an element for each column, is operand 2.
   kGelu,      // A bias is operand 2, the argument of GELU the last result.
   kGeluGrad,  // The argument of GELU is operand 2.
 };
+
+inline bool has_bias(Epilogue epilogue) {
+  return epilogue == Epilogue::kBias || epilogue == Epilogue::kGelu;
+}
+
+inline bool has_argument(Epilogue epilogue) {
+  return epilogue == Epilogue::kGelu || epilogue == Epilogue::kGeluGrad;
+}
 
 // result[b.., m, n] = sum over k of lhs[b.., m, k] * rhs[b.., k, n].
 struct MatmulShape {

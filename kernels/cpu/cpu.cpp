@@ -55,6 +55,7 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
   switch (desc.id) {
     case KernelId::matmul:
     case KernelId::matmul_add:
+    case KernelId::matmul_bias:
     case KernelId::matmul_gelu:
     case KernelId::matmul_gelu_grad:
     case KernelId::scaled_matmul: {
@@ -62,8 +63,7 @@ std::unique_ptr<Kernel> make_checked(const KernelDesc& desc,
       if (!parse_matmul(desc, &shape, error) ||
           !computes_in_memory_type(shape, error))
         return nullptr;
-      if (shape.epilogue == Epilogue::kGelu ||
-          shape.epilogue == Epilogue::kGeluGrad)
+      if (has_bias(shape.epilogue) || has_argument(shape.epilogue))
         return refuse(desc, error);
       return cpu::make_matmul(shape, context);
     }

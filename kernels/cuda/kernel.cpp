@@ -44,6 +44,7 @@ std::unique_ptr<CudaKernel> make_checked(const KernelDesc& desc,
   switch (desc.id) {
     case KernelId::matmul:
     case KernelId::matmul_add:
+    case KernelId::matmul_bias:
     case KernelId::matmul_gelu:
     case KernelId::matmul_gelu_grad:
     case KernelId::scaled_matmul: {

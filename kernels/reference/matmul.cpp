@@ -18,6 +18,9 @@ void finish(const MatmulShape& s, int64_t m, int64_t n, S product,
     case Epilogue::kAdd:
       product += S(operand[i]);
       break;
+    case Epilogue::kBias:
+      product += S(operand[n]);
+      break;
     case Epilogue::kGelu:
       product += S(operand[n]);
       argument[i] = R(product);

@@ -29,6 +29,7 @@ std::unique_ptr<Kernel> make_reference_kernel(const KernelDesc& desc,
   switch (desc.id) {
     case KernelId::matmul:
     case KernelId::matmul_add:
+    case KernelId::matmul_bias:
     case KernelId::matmul_gelu:
     case KernelId::matmul_gelu_grad:
     case KernelId::scaled_matmul: {

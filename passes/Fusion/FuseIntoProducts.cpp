@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "compiler/Attributes/Attributes.h"
 #include "compiler/Dialect/Amp/IR/Amp.h"
 #include "compiler/Dialect/Train/IR/Program.h"
 #include "compiler/Dialect/Train/IR/Train.h"
@@ -26,6 +27,13 @@ using namespace mlir;
 using namespace mpc;
 
 namespace {
+
+/// A product and a bias that are added.
+struct BiasedProduct {
+  train::ContractionOpInterface product; ///< Null if there is none.
+  Value factor; ///< The operand of the sum that has the product's elements.
+  Value bias;   ///< In the type of the product.
+};
 
 struct FuseIntoProductsPass
     : mpc::impl::FuseIntoProductsPassBase<FuseIntoProductsPass> {
@@ -52,6 +60,11 @@ struct FuseIntoProductsPass
       fuseSum(sum);
     llvm::for_each(slopes, [&](Operation *op) { fuseGeluGrad(op); });
     llvm::for_each(gelus, [&](Operation *op) { fuseGelu(op); });
+    // Last, because GELU takes a bias with it.
+    for (auto op :
+         llvm::make_early_inc_range(func.getOps<train::EpilogueOpInterface>()))
+      if (op.getEpilogue() == train::Epilogue::Sum)
+        fuseBias(op);
   }
 
 private:
@@ -79,6 +92,8 @@ private:
   train::ContractionOpInterface matrixProductOf(Value value,
                                                 train::Epilogue epilogue) const;
   Value biasIn(Value bias, Type element);
+  BiasedProduct biasedProductOf(Operation *sum, train::Epilogue epilogue);
+  void fuseBias(Operation *sum);
   void fuseGelu(Operation *gelu);
   void fuseGeluGrad(Operation *slope) const;
 
@@ -185,11 +200,11 @@ void FuseIntoProductsPass::fuseSum(Operation *sum) const {
 }
 
 //===----------------------------------------------------------------------===//
-// GELU
+// Bias and GELU
 //===----------------------------------------------------------------------===//
 
-/// Columns of results that kernels of GELU process at once.
-static constexpr int64_t kGeluColumns = 8;
+/// Columns of results that kernels for epilogues process at once.
+static constexpr int64_t kEpilogueColumns = 8;
 
 /// The product of two matrices of one type whose elements are those of `value`,
 /// of this type, if nothing else reads them and the device can compute the
@@ -207,7 +222,7 @@ FuseIntoProductsPass::matrixProductOf(Value value,
   if (!product || !value.hasOneUse() || !hasKernel(product, epilogue))
     return {};
   train::ProductExtents extents = product.getExtents();
-  bool fits = extents.sum != 0 && extents.columns % kGeluColumns == 0 &&
+  bool fits = extents.sum != 0 && extents.columns % kEpilogueColumns == 0 &&
               extents.rows * extents.columns == type.getNumElements();
   for (Value factor : product->getOperands())
     fits &= getElementTypeOrSelf(factor) == type.getElementType();
@@ -268,6 +283,46 @@ Value FuseIntoProductsPass::biasIn(Value bias, Type element) {
   return {};
 }
 
+/// Whether `op` or what reads `operands` is computed again for the backward
+/// pass, or for the first time because of that.
+static bool isComputedTwice(Operation *op, ValueRange operands) {
+  return op->hasAttr(kRecomputedAttr) ||
+         llvm::any_of(operands, [](Value operand) {
+           return llvm::any_of(operand.getUsers(), [&](Operation *user) {
+             auto barrier = dyn_cast<train::RematBarrierOp>(user);
+             return barrier && barrier.getValue() == operand;
+           });
+         });
+}
+
+/// The product and the bias that `sum` adds, if the device can compute the
+/// epilogue with them. None if one of them is computed again: as readers
+/// decide, too, only one of the two could have an epilogue, and its bits would
+/// differ.
+BiasedProduct FuseIntoProductsPass::biasedProductOf(Operation *sum,
+                                                    train::Epilogue epilogue) {
+  RankedTensorType type = typeOf(sum->getResult(0));
+  Type element = type.getElementType();
+  for (unsigned i : {0, 1}) {
+    Value factor = sum->getOperand(i), bias = sum->getOperand(1 - i);
+    if (typeOf(factor) != type)
+      continue;
+    auto product = matrixProductOf(factor, epilogue);
+    if (!product || typeOf(bias).getRank() != 1 ||
+        typeOf(bias).getDimSize(0) != product.getExtents().columns)
+      continue;
+    if (isComputedTwice(sum, product->getOperands()) ||
+        isComputedTwice(product, bias)) {
+      LDBG() << "computed again: " << *sum;
+      continue;
+    }
+    if (Value narrow = biasIn(bias, element))
+      return {product, factor, narrow};
+    LDBG() << "no bias in 16 bits: " << *sum;
+  }
+  return {};
+}
+
 /// Calls `visit` with each op that reads `value`, also through views.
 static void forEachReader(Value value,
                           llvm::function_ref<void(Operation *)> visit) {
@@ -290,6 +345,33 @@ static bool isKeptArgument(Value argument) {
   return gelus == 1 && others > 0;
 }
 
+/// Replaces `old` by `value`, which has its elements.
+static void replaceBy(OpBuilder &builder, Value old, Value value) {
+  old.replaceAllUsesWith(
+      train::reshapeTo(builder, old.getLoc(), value, typeOf(old).getShape()));
+}
+
+/// Lets a product add a bias if only kernels of the catalog read the sum.
+/// Generated kernels add it themselves while they read the product.
+void FuseIntoProductsPass::fuseBias(Operation *sum) {
+  Value value = sum->getResult(0);
+  bool isForKernels = !value.use_empty();
+  forEachReader(value, [&](Operation *reader) {
+    isForKernels &= isa<train::KernelOpInterface>(reader);
+  });
+  if (!isForKernels)
+    return;
+  auto [product, factor, bias] = biasedProductOf(sum, train::Epilogue::Bias);
+  if (!product)
+    return;
+  OpBuilder builder(sum);
+  makeMatrices(builder, product);
+  replaceBy(builder, value,
+            product.buildWithEpilogue(builder, train::Epilogue::Bias, bias)[0]);
+  sum->erase();
+  eraseUnused(factor);
+}
+
 /// Lets a product compute GELU of its sum with a bias, if its gradient also
 /// reads the sum: a kernel would write both.
 void FuseIntoProductsPass::fuseGelu(Operation *gelu) {
@@ -301,35 +383,18 @@ void FuseIntoProductsPass::fuseGelu(Operation *gelu) {
       typeOf(argument).getNumElements() !=
           typeOf(gelu->getOperand(0)).getNumElements())
     return;
-  for (unsigned i : {0, 1}) {
-    Value factors = sum->getOperand(i), bias = sum->getOperand(1 - i);
-    if (typeOf(factors).getShape() != typeOf(argument).getShape() ||
-        getElementTypeOrSelf(factors) != element)
-      continue;
-    auto product = matrixProductOf(factors, train::Epilogue::Gelu);
-    if (!product || typeOf(bias).getRank() != 1 ||
-        typeOf(bias).getDimSize(0) != product.getExtents().columns)
-      continue;
-    Value narrow = biasIn(bias, element);
-    if (!narrow) {
-      LDBG() << "no bias in 16 bits: " << *sum;
-      continue;
-    }
-    OpBuilder builder(sum);
-    makeMatrices(builder, product);
-    ResultRange results =
-        product.buildWithEpilogue(builder, train::Epilogue::Gelu, narrow);
-    auto replace = [&](Value old, Value value) {
-      old.replaceAllUsesWith(train::reshapeTo(builder, old.getLoc(), value,
-                                              typeOf(old).getShape()));
-    };
-    replace(gelu->getResult(0), results[0]);
-    gelu->erase();
-    replace(argument, results[1]);
-    sum->erase();
-    eraseUnused(factors);
+  auto [product, factor, bias] = biasedProductOf(sum, train::Epilogue::Gelu);
+  if (!product)
     return;
-  }
+  OpBuilder builder(sum);
+  makeMatrices(builder, product);
+  ResultRange results =
+      product.buildWithEpilogue(builder, train::Epilogue::Gelu, bias);
+  replaceBy(builder, gelu->getResult(0), results[0]);
+  gelu->erase();
+  replaceBy(builder, argument, results[1]);
+  sum->erase();
+  eraseUnused(factor);
 }
 
 /// Lets the product that computes a gradient multiply it by the derivative.
@@ -348,8 +413,7 @@ void FuseIntoProductsPass::fuseGeluGrad(Operation *slope) const {
                                   {extents.rows, extents.columns});
   Value value =
       product.buildWithEpilogue(builder, train::Epilogue::GeluGrad, matrix)[0];
-  result.replaceAllUsesWith(train::reshapeTo(builder, slope->getLoc(), value,
-                                             typeOf(result).getShape()));
+  replaceBy(builder, result, value);
   slope->erase();
   eraseUnused(gradient);
 }

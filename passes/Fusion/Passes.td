@@ -249,7 +249,9 @@ def FuseIntoProductsPass : Pass<"mpc-fuse-into-products", "::mlir::func::FuncOp"
     On GPUs with kernels for it, products also compute GELU (the approximation by
     tanh) of their sum with a bias, if its gradient needs that sum, too: the
     product then writes both. And they multiply gradients by the derivative of
-    GELU. The bias is read from the working copy, in the type of the product.
+    GELU. They add a bias if only kernels of the catalog, like attention, read
+    the sum: other kernels add it themselves. The bias is read from the working
+    copy, in the type of the product.
 
     It runs before ops are lowered, while sums are single ops.
 

@@ -102,12 +102,13 @@ MPC_OBSERVE_KERNELS(f32, float)
 MPC_OBSERVE_KERNELS(bf16, Bf16)
 MPC_OBSERVE_KERNELS(f16, F16)
 #undef MPC_OBSERVE_KERNELS
-#define MPC_GELU_KERNELS(suffix, T)                                      \
+#define MPC_EPILOGUE_KERNELS(suffix, T)                                  \
+  extern "C" void mpc_bias_##suffix(const T*, T*, int64_t, int64_t);     \
   extern "C" void mpc_gelu_##suffix(const T*, T*, T*, int64_t, int64_t); \
   extern "C" void mpc_gelu_grad_##suffix(const T*, T*, int64_t);
-MPC_GELU_KERNELS(bf16, Bf16)
-MPC_GELU_KERNELS(f16, F16)
-#undef MPC_GELU_KERNELS
+MPC_EPILOGUE_KERNELS(bf16, Bf16)
+MPC_EPILOGUE_KERNELS(f16, F16)
+#undef MPC_EPILOGUE_KERNELS
 extern "C" void mpc_widen_bf16(const Bf16*, float*, int64_t);
 extern "C" void mpc_widen_f16(const F16*, float*, int64_t);
 
@@ -182,6 +183,8 @@ HostDriver::Kernel simulated(void (*kernel)(Parameters...)) {
   MPC_ADD_POOL(f32)                  \
   MPC_ADD_POOL(bf16)                 \
   MPC_ADD_POOL(f16)                  \
+  MPC_ADD(mpc_bias_bf16)             \
+  MPC_ADD(mpc_bias_f16)              \
   MPC_ADD(mpc_gelu_bf16)             \
   MPC_ADD(mpc_gelu_f16)              \
   MPC_ADD(mpc_gelu_grad_bf16)        \

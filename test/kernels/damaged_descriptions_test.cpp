@@ -32,6 +32,8 @@ TEST(Descriptions, DamageIsRefusedOrHarmless) {
   const TensorDesc square{f32, {4, 4}};
   calls.push_back(
       {KernelId::matmul_add, {square, square, square, square}, {0, 1}});
+  calls.push_back(
+      {KernelId::matmul_bias, {square, square, {f32, {4}}, square}, {0, 1}});
   calls.push_back({KernelId::matmul_gelu,
                    {square, square, {f32, {4}}, square, square},
                    {0, 1}});
@@ -125,6 +127,9 @@ TEST(Descriptions, Epilogues) {
                   {square, square, {bf16, {2}}, {bf16, {}}, {bf16, {}}},
                   {0, 0}},
                  "matmul_gelu: operand 3 must be a matrix, found []");
+  expect_refused(
+      {KernelId::matmul_bias, {square, square, {bf16, {3}}, square}, {0, 0}},
+      "matmul_bias: the bias must have shape [2], found [3]");
   std::string error;
   EXPECT_FALSE(make_cpu_kernel(
       {KernelId::matmul_gelu_grad, {square, square, square, square}, {0, 0}},

@@ -65,6 +65,7 @@ enum cublasLtMatmulDescAttributes_t : int {
 // each row; GELU is approximated by tanh.
 enum cublasLtEpilogue_t : int {
   CUBLASLT_EPILOGUE_DEFAULT = 1,
+  CUBLASLT_EPILOGUE_BIAS = 4,
   CUBLASLT_EPILOGUE_GELU_AUX_BIAS = 164,
   CUBLASLT_EPILOGUE_DGELU = 192,
 };

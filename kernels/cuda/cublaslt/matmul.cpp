@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "kernels/cuda/autotune_buffers.h"
-#include "kernels/cuda/cublaslt/gelu.h"
+#include "kernels/cuda/cublaslt/epilogue.h"
 #include "kernels/cuda/cublaslt/matmul_layout.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/shared.h"
@@ -92,7 +92,8 @@ class Description {
     // the presence of factors, but not on their addresses.
     if (error.empty() && layout.scaled)
       error = set_factors(library, kSomewhere, kSomewhere);
-    if (error.empty() && has_gelu(layout)) error = make_gelu(library, layout);
+    if (error.empty() && has_operand(layout))
+      error = make_epilogue(library, layout);
     if (error.empty())
       error = make_matrix(library, layout.type_a, layout.a, layout.batch, &a_);
     if (error.empty())
@@ -161,8 +162,8 @@ class Description {
       std::string error = set_factors(library, operands[2], operands[3]);
       if (!error.empty()) return error;
     }
-    if (has_gelu(layout)) {
-      std::string error = set_gelu(library, layout, operands);
+    if (has_operand(layout)) {
+      std::string error = set_operand(library, layout, operands);
       if (!error.empty()) return error;
     }
     const cuda::CUdeviceptr d = operands[layout.result],
@@ -200,37 +201,38 @@ class Description {
     return error;
   }
 
-  static bool has_gelu(const GemmLayout& layout) {
-    return layout.epilogue == Epilogue::kGelu ||
-           layout.epilogue == Epilogue::kGeluGrad;
+  // Whether the description holds the address of an operand of the epilogue.
+  static bool has_operand(const GemmLayout& layout) {
+    return has_bias(layout.epilogue) || has_argument(layout.epilogue);
   }
 
-  std::string make_gelu(const CublasLt& library, const GemmLayout& layout) {
-    const uint32_t epilogue = layout.epilogue == Epilogue::kGelu
+  std::string make_epilogue(const CublasLt& library, const GemmLayout& layout) {
+    const uint32_t epilogue = layout.epilogue == Epilogue::kBias
+                                  ? cuda::CUBLASLT_EPILOGUE_BIAS
+                              : layout.epilogue == Epilogue::kGelu
                                   ? cuda::CUBLASLT_EPILOGUE_GELU_AUX_BIAS
                                   : cuda::CUBLASLT_EPILOGUE_DGELU;
     std::string error = set(library, cuda::CUBLASLT_MATMUL_DESC_EPILOGUE,
                             &epilogue, sizeof epilogue);
-    if (error.empty())
+    if (error.empty() && has_argument(layout.epilogue))
       error = set(library, cuda::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD,
                   &layout.d.ld, sizeof layout.d.ld);
     // The library derives alignments from the addresses.
     constexpr cuda::CUdeviceptr k64 = 64,
                                 somewhere[] = {k64, k64, k64, k64, k64};
-    return error.empty() ? set_gelu(library, layout, somewhere) : error;
+    return error.empty() ? set_operand(library, layout, somewhere) : error;
   }
 
-  std::string set_gelu(const CublasLt& library, const GemmLayout& layout,
-                       const cuda::CUdeviceptr* operands) const {
-    const bool is_forward = layout.epilogue == Epilogue::kGelu;
+  std::string set_operand(const CublasLt& library, const GemmLayout& layout,
+                          const cuda::CUdeviceptr* operands) const {
+    const size_t at = layout.epilogue == Epilogue::kGelu ? 4 : 2;
     const void *bias = reinterpret_cast<const void*>(operands[2]),
-               *argument =
-                   reinterpret_cast<const void*>(operands[is_forward ? 4 : 2]);
+               *argument = reinterpret_cast<const void*>(operands[at]);
     std::string error;
-    if (is_forward)
+    if (has_bias(layout.epilogue))
       error = set(library, cuda::CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
                   sizeof bias);
-    if (!error.empty()) return error;
+    if (!error.empty() || !has_argument(layout.epilogue)) return error;
     return set(library, cuda::CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER,
                &argument, sizeof argument);
   }
@@ -367,7 +369,7 @@ std::vector<TensorDesc> autotune_operands(const MatmulShape& s) {
   if (s.scaled) operands.resize(4, {MPC_DTYPE_F32, {}});
   // The result, and an addend or argument like it.
   const TensorDesc like_result = {s.result_dtype, {result, s.m, s.n}};
-  if (s.epilogue == Epilogue::kGelu)
+  if (has_bias(s.epilogue))
     operands.push_back({s.result_dtype, {s.n}});
   else if (s.epilogue != Epilogue::kNone)
     operands.push_back(like_result);
@@ -493,9 +495,8 @@ std::unique_ptr<CudaKernel> make_cublaslt_matmul(const MatmulShape& shape,
 std::unique_ptr<CudaKernel> make_cuda_matmul(const MatmulShape& shape,
                                              const CudaContext& context,
                                              std::string* error) {
-  if (shape.epilogue == Epilogue::kGelu ||
-      shape.epilogue == Epilogue::kGeluGrad)
-    return make_cuda_gelu(shape, context, error);
+  if (has_bias(shape.epilogue) || has_argument(shape.epilogue))
+    return make_cuda_epilogue(shape, context, error);
   return make_cublaslt_matmul(shape, context, error);
 }
 

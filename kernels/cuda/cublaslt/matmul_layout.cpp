@@ -6,7 +6,8 @@ namespace mpc::kernels {
 namespace {
 
 // In keys, by Epilogue.
-constexpr const char* kNamesOfEpilogues[] = {"", " add", " gelu", " gelu_grad"};
+constexpr const char* kNamesOfEpilogues[] = {"", " add", " bias", " gelu",
+                                             " gelu_grad"};
 
 // Each call is a launch in every step.
 constexpr int64_t kMaxCalls = 1 << 16;

@@ -205,21 +205,25 @@ std::string check_fp8(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
   return "";
 }
 
-bool has_gelu(cublasLtMatmulDesc_t desc) {
+bool has_epilogue(cublasLtMatmulDesc_t desc) {
   return desc->epilogue != CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-// What the library requires of GELU.
-std::string check_gelu(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t d) {
-  if (desc->epilogue != CUBLASLT_EPILOGUE_GELU_AUX_BIAS &&
-      desc->epilogue != CUBLASLT_EPILOGUE_DGELU)
+// What the library requires of epilogues.
+std::string check_epilogue(cublasLtMatmulDesc_t desc,
+                           cublasLtMatrixLayout_t d) {
+  const bool is_bias = desc->epilogue == CUBLASLT_EPILOGUE_BIAS,
+             is_gelu = desc->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
+  if (!is_bias && !is_gelu && desc->epilogue != CUBLASLT_EPILOGUE_DGELU)
     return "unknown epilogue";
-  if (d->batch != 1) return "GELU of batches is not expected";
+  if (d->batch != 1) return "an epilogue of batches is not expected";
+  if ((is_bias || is_gelu) != !!desc->bias)
+    return "a bias for the derivative, or none for an epilogue with one";
+  if (is_bias)
+    return desc->aux || desc->aux_ld ? "an argument without GELU" : "";
   if (!desc->aux || desc->aux_ld % 8 != 0 ||
       desc->aux_ld < static_cast<int64_t>(d->rows))
     return "the argument of GELU has no place";
-  if ((desc->epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS) != !!desc->bias)
-    return "a bias for the derivative, or none for GELU";
   return "";
 }
 
@@ -247,7 +251,7 @@ std::string check(cublasLtMatmulDesc_t desc, cublasLtMatrixLayout_t a,
   if (desc->tf32 && a->type != CUDA_R_32F) return "TF32 is not for this type";
   if (d->type != a->type && d->type != CUDA_R_32F)
     return "D is neither of A's type nor f32";
-  return has_gelu(desc) ? check_gelu(desc, d) : "";
+  return has_epilogue(desc) ? check_epilogue(desc, d) : "";
 }
 
 // Algorithms for products with factors in memory are not valid for those
@@ -282,7 +286,8 @@ cublasStatus_t get_heuristic(cublasLtHandle_t, cublasLtMatmulDesc_t desc,
   if (fails("cublasLtMatmulAlgoGetHeuristic"))
     return CUBLAS_STATUS_NOT_SUPPORTED;
   *found = 0;
-  if (has_gelu(desc) && !current->has_gelu) return CUBLAS_STATUS_SUCCESS;
+  if (has_epilogue(desc) && !current->has_epilogues)
+    return CUBLAS_STATUS_SUCCESS;
   for (size_t i = 0; i < current->algorithms.size() && *found < requested;
        ++i) {
     const FakeCublasLt::Algorithm& known = current->algorithms[i];
@@ -406,7 +411,7 @@ struct Product {
   const void *a, *b, *c;  // `c` is null if it is not added.
   void *d, *workspace;
   size_t workspace_bytes;
-  FakeCublasLt::Gelu gelu;
+  FakeCublasLt::Epilogues epilogues;
 
   float finish(float product, int64_t row, int64_t at) const;
   void compute() const {
@@ -423,7 +428,7 @@ struct Product {
           right(b_layout, b, i, tb, desc.tf32);
       // D is column-major: its columns are rows of the result.
       const bool is_cut = desc.epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
-                          gelu == FakeCublasLt::Gelu::kUnwritten;
+                          epilogues == FakeCublasLt::Epilogues::kUnwritten;
       for (int64_t column = 0; column < (is_cut ? columns / 2 : columns);
            ++column)
         for (int64_t row = 0; row < rows; ++row) {
@@ -445,8 +450,12 @@ struct Product {
 
 // The epilogue of the element in row `row`; `at` is its place in the argument.
 float Product::finish(float product, int64_t row, int64_t at) const {
-  const bool is_relu = gelu == FakeCublasLt::Gelu::kRelu;
+  const bool is_relu = epilogues == FakeCublasLt::Epilogues::kRelu;
   const auto step = [](float x) { return x > 0 ? 1.0f : 0.0f; };
+  if (desc.epilogue == CUBLASLT_EPILOGUE_BIAS) {
+    product += load(d_layout.type, desc.bias, row);
+    return product * (is_relu ? step(product) : 1);
+  }
   if (desc.epilogue == CUBLASLT_EPILOGUE_GELU_AUX_BIAS) {
     product += load(d_layout.type, desc.bias, row);
     store(d_layout.type, product, const_cast<void*>(desc.aux), at);
@@ -495,7 +504,7 @@ cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
                         d,
                         workspace,
                         known.workspace_bytes,
-                        current->gelu};
+                        current->epilogues};
   if (!current->queue)
     product.compute();
   else if (!current->queue(stream, [product] { product.compute(); }))
@@ -503,7 +512,8 @@ cublasStatus_t matmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t desc,
   current->last = algo->data[0];
   if (current->driver)
     current->driver->microseconds +=
-        known.microseconds + (has_gelu(desc) ? current->gelu_microseconds : 0);
+        known.microseconds +
+        (has_epilogue(desc) ? current->epilogue_microseconds : 0);
   return CUBLAS_STATUS_SUCCESS;
 }
 

@@ -46,12 +46,16 @@ struct FakeCublasLt {
   // Queues work on a stream, or returns false. If not set, work runs
   // immediately.
   std::function<bool(cuda::CUstream, std::function<void()>)> queue;
-  // Whether it knows algorithms for products with GELU, the time that one takes
-  // longer than without, and what they do: what they should, RELU instead, or
-  // nothing to the last half of the rows.
-  bool has_gelu = true;
-  double gelu_microseconds = 0;
-  enum class Gelu { kRight, kRelu, kUnwritten } gelu = Gelu::kRight;
+  // Whether it knows algorithms for products with epilogues, the time that one
+  // takes longer than without, and what they do: what they should, also RELU
+  // (in place of GELU), or nothing to the last half of the rows.
+  bool has_epilogues = true;
+  double epilogue_microseconds = 0;
+  enum class Epilogues {
+    kRight,
+    kRelu,
+    kUnwritten
+  } epilogues = Epilogues::kRight;
   // The error of the last rejected call.
   std::string refusal;
 

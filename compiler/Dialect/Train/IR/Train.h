@@ -67,6 +67,7 @@ struct ProductExtents {
 /// What a matrix product can do with its result before it stores it.
 enum class Epilogue {
   Sum,      ///< Add a tensor.
+  Bias,     ///< Add an element to each column.
   Gelu,     ///< GELU, approximated by tanh; of the sum with a bias.
   GeluGrad, ///< Multiply by the derivative of Gelu at a tensor.
 };

@@ -357,8 +357,9 @@ def ContractionOpInterface : OpInterface<"ContractionOpInterface"> {
     InterfaceMethod<[{
         Builds the product with an epilogue. The operand of Sum has the shape of
         the product and the type of sums. For the others, factors are matrices of
-        the type of the product; the operand of Gelu is the bias, and its results
-        are GELU and its argument; that of GeluGrad is the argument.
+        the type of the product; the operand of Bias and Gelu is the bias, and the
+        results of Gelu are GELU and its argument; the operand of GeluGrad is the
+        argument.
       }],
       "::mlir::ResultRange", "buildWithEpilogue",
       (ins "::mlir::OpBuilder &":$builder, "::mpc::train::Epilogue":$epilogue,

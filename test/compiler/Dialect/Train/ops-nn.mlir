@@ -133,6 +133,13 @@ func.func @product_added(%x: tensor<2x3x32xbf16>, %w: tensor<16x32xbf16>, %a: te
   return
 }
 
+// CHECK-LABEL: func.func @product_bias
+func.func @product_bias(%x: tensor<6x32xbf16>, %w: tensor<16x32xbf16>, %b: tensor<16xbf16>) {
+  // CHECK: train.matmul_bias %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<6x32xbf16>, tensor<16x32xbf16>, tensor<16xbf16>) -> tensor<6x16xbf16>
+  %y = train.matmul_bias %x, %w, %b {transpose_rhs} : (tensor<6x32xbf16>, tensor<16x32xbf16>, tensor<16xbf16>) -> tensor<6x16xbf16>
+  return
+}
+
 // CHECK-LABEL: func.func @product_gelu
 func.func @product_gelu(%x: tensor<6x32xbf16>, %w: tensor<16x32xbf16>, %b: tensor<16xbf16>) {
   // CHECK: %{{.*}}, %[[A:.*]] = train.matmul_gelu %{{.*}}, %{{.*}}, %{{.*}} {transpose_rhs} : (tensor<6x32xbf16>, tensor<16x32xbf16>, tensor<16xbf16>) -> (tensor<6x16xbf16>, tensor<6x16xbf16>)

@@ -62,12 +62,28 @@ def Train_MatmulAddOp : Train_InferredOp<"matmul_add", [KernelMethods]> {
   let results = (outs Train_FloatTensor:$result);
 }
 
+def Train_MatmulBiasOp : Train_InferredOp<"matmul_bias", [KernelMethods]> {
+  let summary = "Matrix product plus a bias";
+  let description = [{
+    The product of `train.matmul` plus `bias`, an element for each column. Sums
+    are f32; a device may round the product before it adds the bias.
+
+    (C1) both factors are matrices.
+    (C2) the K extents agree.
+    (C3) the bias has N elements; all operands have one type.
+  }];
+  let arguments = (ins Train_FloatTensor:$lhs, Train_FloatTensor:$rhs,
+                   Train_FloatTensor:$bias,
+                   UnitAttr:$transpose_lhs, UnitAttr:$transpose_rhs);
+  let results = (outs Train_FloatTensor:$result);
+}
+
 def Train_MatmulGeluOp : Train_InferredOp<"matmul_gelu", [KernelMethods]> {
   let summary = "GELU of a matrix product plus a bias, and its argument";
   let description = [{
     `argument` is the product of `train.matmul` plus `bias`, an element for each
-    column, and `result` its GELU, approximated by tanh. Both are rounded once,
-    from f32 sums.
+    column, and `result` its GELU, approximated by tanh. Sums are f32; a device may
+    round the product before it adds the bias.
 
     (C1) both factors are matrices.
     (C2) the K extents agree.
@@ -83,7 +99,8 @@ def Train_MatmulGeluGradOp : Train_InferredOp<"matmul_gelu_grad", [KernelMethods
   let summary = "Matrix product times the derivative of GELU";
   let description = [{
     The product of `train.matmul` times the derivative of GELU, approximated by
-    tanh, at `argument`; rounded once, from f32 sums.
+    tanh, at `argument`. Sums are f32; a device may round the product before it
+    multiplies.
 
     (C1) both factors are matrices.
     (C2) the K extents agree.

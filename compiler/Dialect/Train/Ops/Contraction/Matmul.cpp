@@ -42,6 +42,8 @@ template <typename OpTy> static int64_t flopsOf(OpTy op) {
 
 MPC_OP_FACTS(MatmulAddOp, Low, flopsOf(*this),
              "16-bit operands, f32 sums, added in f32")
+MPC_OP_FACTS(MatmulBiasOp, Low, flopsOf(*this),
+             "16-bit operands, f32 sums, bias added in f32")
 MPC_OP_FACTS(MatmulGeluOp, Low, flopsOf(*this),
              "16-bit operands, f32 sums, GELU in f32")
 MPC_OP_FACTS(MatmulGeluGradOp, Low, flopsOf(*this),
@@ -62,6 +64,8 @@ static StringRef kernelOf(Epilogue epilogue) {
   switch (epilogue) {
   case Epilogue::Sum:
     return "matmul_add";
+  case Epilogue::Bias:
+    return "matmul_bias";
   case Epilogue::Gelu:
     return "matmul_gelu";
   case Epilogue::GeluGrad:
@@ -71,6 +75,7 @@ static StringRef kernelOf(Epilogue epilogue) {
 }
 
 StringRef MatmulAddOp::getKernelName() { return kernelOf(Epilogue::Sum); }
+StringRef MatmulBiasOp::getKernelName() { return kernelOf(Epilogue::Bias); }
 StringRef MatmulGeluOp::getKernelName() { return kernelOf(Epilogue::Gelu); }
 StringRef MatmulGeluGradOp::getKernelName() {
   return kernelOf(Epilogue::GeluGrad);
@@ -96,6 +101,10 @@ SmallVector<int64_t> MatmulOp::getKernelAttributes() {
 }
 
 SmallVector<int64_t> MatmulAddOp::getKernelAttributes() {
+  return {getTransposeLhs(), getTransposeRhs()};
+}
+
+SmallVector<int64_t> MatmulBiasOp::getKernelAttributes() {
   return {getTransposeLhs(), getTransposeRhs()};
 }
 
@@ -173,6 +182,10 @@ ResultRange MatmulOp::buildWithEpilogue(OpBuilder &builder, Epilogue epilogue,
     op = MatmulAddOp::create(builder, getLoc(), operand.getType(), getLhs(),
                              getRhs(), operand, lhs, rhs);
     break;
+  case Epilogue::Bias:
+    op = MatmulBiasOp::create(builder, getLoc(), getType(), getLhs(), getRhs(),
+                              operand, lhs, rhs);
+    break;
   case Epilogue::Gelu:
     op = MatmulGeluOp::create(builder, getLoc(), getType(), getType(), getLhs(),
                               getRhs(), operand, lhs, rhs);
@@ -203,8 +216,8 @@ static LogicalResult inferShape(AdaptorTy adaptor, const OpError &error,
 
   auto [rows, sumLhs] = matrixExtents(lhs, adaptor.getTransposeLhs());
   auto [sumRhs, columns] = matrixExtents(rhs, adaptor.getTransposeRhs());
-  // matmul_c2, matmul_add_c2, matmul_gelu_c2, matmul_gelu_grad_c2,
-  // scaled_matmul_c2
+  // matmul_c2, matmul_add_c2, matmul_bias_c2, matmul_gelu_c2,
+  // matmul_gelu_grad_c2, scaled_matmul_c2
   if (sumLhs != sumRhs)
     return error("inner dimensions do not match: ", sumLhs, " in ", lhs,
                  " and ", sumRhs, " in ", rhs);
@@ -245,18 +258,20 @@ MPC_INFER(MatmulAddOp, inferTypes)
 /// Infers the type of a product of matrices of one type, and checks an operand
 /// of the epilogue.
 template <typename AdaptorTy>
-static LogicalResult inferGelu(AdaptorTy op, Value operand, bool isBias,
-                               const OpError &error, RankedTensorType &type) {
+static LogicalResult inferWithOperand(AdaptorTy op, Value operand, bool isBias,
+                                      const OpError &error,
+                                      RankedTensorType &type) {
   SmallVector<int64_t> shape;
   if (failed(inferShape(op, error, shape)))
     return failure();
   Type lhs = op.getLhs().getType(), rhs = op.getRhs().getType();
-  if (shape.size() != 2) // matmul_gelu_c1, matmul_gelu_grad_c1
+  // matmul_bias_c1, matmul_gelu_c1, matmul_gelu_grad_c1
+  if (shape.size() != 2)
     return error("factors must be matrices, but are ", lhs, " and ", rhs);
   Type element = elementOf(op.getLhs());
   type = RankedTensorType::get(shape, element);
   Type expected = isBias ? RankedTensorType::get({shape[1]}, element) : type;
-  // matmul_gelu_c3, matmul_gelu_grad_c3
+  // matmul_bias_c3, matmul_gelu_c3, matmul_gelu_grad_c3
   if (operand.getType() != expected || elementOf(op.getRhs()) != element)
     return error("the factors ", lhs, " and ", rhs, " need ",
                  isBias ? "a bias " : "an argument ", expected,
@@ -264,10 +279,20 @@ static LogicalResult inferGelu(AdaptorTy op, Value operand, bool isBias,
   return success();
 }
 
+static LogicalResult inferTypes(MatmulBiasOp::Adaptor op, const OpError &error,
+                                SmallVectorImpl<Type> &types) {
+  RankedTensorType type;
+  if (failed(inferWithOperand(op, op.getBias(), /*isBias=*/true, error, type)))
+    return failure();
+  types.push_back(type);
+  return success();
+}
+MPC_INFER(MatmulBiasOp, inferTypes)
+
 static LogicalResult inferTypes(MatmulGeluOp::Adaptor op, const OpError &error,
                                 SmallVectorImpl<Type> &types) {
   RankedTensorType type;
-  if (failed(inferGelu(op, op.getBias(), /*isBias=*/true, error, type)))
+  if (failed(inferWithOperand(op, op.getBias(), /*isBias=*/true, error, type)))
     return failure();
   types.append(2, type);
   return success();
@@ -278,7 +303,8 @@ static LogicalResult inferTypes(MatmulGeluGradOp::Adaptor op,
                                 const OpError &error,
                                 SmallVectorImpl<Type> &types) {
   RankedTensorType type;
-  if (failed(inferGelu(op, op.getArgument(), /*isBias=*/false, error, type)))
+  if (failed(inferWithOperand(op, op.getArgument(), /*isBias=*/false, error,
+                              type)))
     return failure();
   types.push_back(type);
   return success();
