@@ -374,10 +374,11 @@ std::vector<Elements> mpc::test::call(const Kernel &kernel,
                   contents)
           << kernel.name << ": results depend on the pieces";
   }
-  if (kernel.sharedBytes > 0)
+  if (kernel.sharedBytes > 0) {
     EXPECT_TRUE(contentsOf(kernel, launch(kernel, inputs, {}, 0.6), {}) ==
                 contents)
         << kernel.name << ": results depend on the shared memory";
+  }
   checkInPlace(kernel, inputs, contents);
   std::vector<Elements> results;
   for (size_t i = inputs.size(); i < whole.size(); ++i)

@@ -30,20 +30,22 @@ LogicalResult CallOp::verify() {
 }
 
 LogicalResult LaunchOp::verify() {
-  if (getResults() > static_cast<int64_t>(getOperands().size())) // launch_c4
+  const auto results = static_cast<int64_t>(getResults());
+  const auto count = static_cast<int64_t>(getOperands().size());
+  if (results > count) // launch_c4
     return emitOpError("writes ")
-           << getResults() << " of " << getOperands().size() << " operands";
+           << results << " of " << count << " operands";
   std::optional<ArrayRef<int64_t>> elements = getItemElements();
   if (!elements)
     return success();
-  const int64_t count = elements->size();
-  if (elements->size() != getOperands().size()) // launch_c5
+  const auto known = static_cast<int64_t>(elements->size());
+  if (known != count) // launch_c5
     return emitOpError("has the elements of items for ")
-           << count << " of " << getOperands().size() << " operands";
+           << known << " of " << count << " operands";
   for (auto [i, each] : llvm::enumerate(*elements)) {
     const int64_t all =
         cast<BufferAttr>(getOperands()[i]).getType().getNumElements();
-    const bool isRead = int64_t(i) < count - getResults();
+    const bool isRead = int64_t(i) < count - results;
     const bool isDivided =
         each > 0 && llvm::divideCeil(all, each) == uint64_t(getItems());
     if (!isDivided && !(each == 0 && isRead)) // launch_c5
