@@ -39,10 +39,13 @@ struct FusionLimits {
   unsigned operands;  ///< Maximum number of operands of a kernel.
   int64_t largeSum;   ///< A sum over so many elements is done in two steps,
   int64_t rowBlocks;  ///< with at most this many blocks.
-  int64_t shortSum;   ///< Sums down rows of so few elements share a kernel if
-                      ///< they fit one domain: a launch takes longer.
-  unsigned longSums;  ///< How many sums of more elements share a kernel.
-  bool splitRows;     ///< Two steps also for sums over a few long rows,
+  int64_t sharedRowBlocks; ///< The same where one kernel can also sum along the
+                           ///< rows: more, because only a few threads of a
+                           ///< block share a row.
+  int64_t shortSum;  ///< Sums down rows of so few elements share a kernel if
+                     ///< they fit one domain: a launch takes longer.
+  unsigned longSums; ///< How many sums of more elements share a kernel.
+  bool splitRows;    ///< Two steps also for sums over a few long rows,
   int64_t minRowsToSplit; ///< and for sums over so many rows of a larger walk.
 };
 

@@ -465,6 +465,55 @@ static linalg::GenericOp splitLongRows(linalg::GenericOp op,
 static constexpr int64_t kLeastRows = 8;
 /// Rows of a block for which a second dimension is cut, at least.
 static constexpr int64_t kRowsOfBlock = 32;
+/// Values that are searched for sums along their rows.
+static constexpr unsigned kMaxValues = 16;
+
+/// The ops that read `value`, directly or through views.
+static void collectReaders(Value value,
+                           SmallVectorImpl<linalg::GenericOp> &readers) {
+  for (Operation *user : value.getUsers()) {
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+      collectReaders(user->getResult(0), readers);
+    else if (auto op = dyn_cast<linalg::GenericOp>(user))
+      readers.push_back(op);
+  }
+}
+
+/// Whether other ops sum along the rows of which `op` sums up the columns, or
+/// of what is computed from them element by element, or what they are computed
+/// from. The gradients of a norm's input and of its parameters are such sums:
+/// one kernel can compute them in one walk.
+static bool sharesRows(linalg::GenericOp op) {
+  const int64_t total = ShapedType::getNumElements(op.getStaticLoopRanges()),
+                columns = total / ReducedRun(op).size;
+  llvm::SetVector<Value> values;
+  auto add = [&](ValueRange more) {
+    for (Value value : more) {
+      Value root = memoryRoot(value);
+      if (cast<RankedTensorType>(root.getType()).getNumElements() == total)
+        values.insert(root);
+    }
+  };
+  add(op.getInputs());
+  for (unsigned i = 0; i < values.size() && i < kMaxValues; ++i) {
+    auto maker = values[i].getDefiningOp<linalg::GenericOp>();
+    if (maker && maker.getNumReductionLoops() == 0)
+      add(maker.getInputs());
+    SmallVector<linalg::GenericOp> readers;
+    collectReaders(values[i], readers);
+    for (linalg::GenericOp reader : readers) {
+      if (ShapedType::getNumElements(reader.getStaticLoopRanges()) != total)
+        continue;
+      SmallVector<unsigned> dims = reducedDims(reader);
+      if (dims.empty())
+        add(reader.getResults());
+      else if (dims.back() + 1 == reader.getNumLoops() &&
+               ReducedRun(reader).size == columns)
+        return true;
+    }
+  }
+  return false;
+}
 
 /// The number of even blocks into which the reduced dimensions of a sum down
 /// the rows can be cut: of the first one, and on a GPU, if each of its indices
@@ -475,11 +524,14 @@ struct RowBlocks {
   RowBlocks(linalg::GenericOp op, const FusionLimits &limits) {
     SmallVector<unsigned> dims = reducedDims(op);
     SmallVector<int64_t> loops = op.getStaticLoopRanges();
-    first = largestDivisor(loops[dims[0]], limits.rowBlocks);
+    const int64_t large = ReducedRun(op).size / kRowsOfBlock;
+    int64_t limit = limits.rowBlocks;
+    if (limits.sharedRowBlocks > limit && large > limit && sharesRows(op))
+      limit = std::min(limits.sharedRowBlocks, large);
+    first = largestDivisor(loops[dims[0]], limit);
     if (!limits.splitRows || dims.size() == 1 || first < loops[dims[0]])
       return;
-    const int64_t most =
-        std::min(limits.rowBlocks, ReducedRun(op).size / kRowsOfBlock);
+    const int64_t most = std::min(limit, large);
     second = largestDivisor(loops[dims[1]], most / first);
   }
   int64_t count() const { return first * second; }

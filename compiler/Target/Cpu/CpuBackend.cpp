@@ -24,6 +24,7 @@ static const FusionLimits limits = {
     /*operands=*/28, // Each needs a register for its address.
     /*largeSum=*/1 << 17,
     /*rowBlocks=*/64,
+    /*sharedRowBlocks=*/64,
     /*shortSum=*/0, // Workers start within microseconds.
     /*longSums=*/0,
     /*splitRows=*/false,

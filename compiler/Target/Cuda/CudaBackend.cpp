@@ -37,6 +37,7 @@ static const FusionLimits limits = {
     /*operands=*/28,
     /*largeSum=*/1 << 16,
     /*rowBlocks=*/256,
+    /*sharedRowBlocks=*/1024,
     /*shortSum=*/1 << 20,
     /*longSums=*/4,
     /*splitRows=*/true,
