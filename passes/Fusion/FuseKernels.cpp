@@ -8,6 +8,7 @@
 #include "compiler/Analysis/RowPhases.h"
 #include "compiler/Support/Locations.h"
 #include "passes/Fusion/Kernels/KernelGroup.h"
+#include "passes/Fusion/Kernels/Readers.h"
 #include "passes/Fusion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -124,14 +125,7 @@ private:
     SmallVector<linalg::GenericOp, 2> &readers = entry->second;
     if (!isNew)
       return readers;
-    SmallVector<Value> work = {root};
-    while (!work.empty())
-      for (Operation *user : work.pop_back_val().getUsers()) {
-        if (auto generic = dyn_cast<linalg::GenericOp>(user))
-          readers.push_back(generic);
-        else if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
-          work.push_back(user->getResult(0));
-      }
+    readers.append(findReaders(root));
     llvm::sort(readers, [&](linalg::GenericOp a, linalg::GenericOp b) {
       return order[a] < order[b];
     });

@@ -4,6 +4,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "passes/Fusion/Kernels/Readers.h"
 #include "passes/Fusion/Passes.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -468,17 +469,6 @@ static constexpr int64_t kRowsOfBlock = 32;
 /// Values that are searched for sums along their rows.
 static constexpr unsigned kMaxValues = 16;
 
-/// The ops that read `value`, directly or through views.
-static void collectReaders(Value value,
-                           SmallVectorImpl<linalg::GenericOp> &readers) {
-  for (Operation *user : value.getUsers()) {
-    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
-      collectReaders(user->getResult(0), readers);
-    else if (auto op = dyn_cast<linalg::GenericOp>(user))
-      readers.push_back(op);
-  }
-}
-
 /// Whether other ops sum along the rows of which `op` sums up the columns, or
 /// of what is computed from them element by element, or what they are computed
 /// from. The gradients of a norm's input and of its parameters are such sums:
@@ -499,9 +489,7 @@ static bool sharesRows(linalg::GenericOp op) {
     auto maker = values[i].getDefiningOp<linalg::GenericOp>();
     if (maker && maker.getNumReductionLoops() == 0)
       add(maker.getInputs());
-    SmallVector<linalg::GenericOp> readers;
-    collectReaders(values[i], readers);
-    for (linalg::GenericOp reader : readers) {
+    for (linalg::GenericOp reader : findReaders(values[i])) {
       if (ShapedType::getNumElements(reader.getStaticLoopRanges()) != total)
         continue;
       SmallVector<unsigned> dims = reducedDims(reader);
